@@ -1,0 +1,79 @@
+"""Composable middlewares that wrap tool-use loops: they count, cut, cache and bill what a model is sent.
+
+```python
+client = ctxkit.wrap(anthropic.Anthropic(), ctxkit.balanced())
+with ctxkit.task("fix-bug") as task:
+    ...  # the loop as it was
+print(task.report())
+```
+"""
+
+from ctxkit.errors import (
+    AttachError,
+    BodyError,
+    ConfigError,
+    CtxkitError,
+    FlowError,
+    ModelCallFailed,
+    SpendLimitReached,
+    StreamAborted,
+    StreamError,
+    TranscriptError,
+    UnknownToolError,
+)
+from ctxkit.flow import Flow, Middleware, ModelNext, Perform, ToolNext, done, perform
+from ctxkit.integrations.wrap import wrap
+from ctxkit.ledger import Attempt
+from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
+from ctxkit.middleware import CacheToolResults, LimitSpend, TokenMeter, TrimHistory, TruncateToolResults
+from ctxkit.presets import balanced, observe
+from ctxkit.reports import Report
+from ctxkit.stack import Stack
+from ctxkit.tasks import Task, current_task, task
+from ctxkit.transcripts.base import Transcript
+from ctxkit.usage import Charge, Usage
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AttachError",
+    "Attempt",
+    "Block",
+    "BodyError",
+    "CacheToolResults",
+    "Charge",
+    "ConfigError",
+    "CtxkitError",
+    "Flow",
+    "FlowError",
+    "LimitSpend",
+    "Middleware",
+    "ModelCallFailed",
+    "ModelNext",
+    "ModelRequest",
+    "ModelResponse",
+    "Perform",
+    "Report",
+    "SpendLimitReached",
+    "Stack",
+    "StreamAborted",
+    "StreamError",
+    "Task",
+    "TokenMeter",
+    "ToolCall",
+    "ToolNext",
+    "ToolResult",
+    "Transcript",
+    "TranscriptError",
+    "TrimHistory",
+    "TruncateToolResults",
+    "UnknownToolError",
+    "Usage",
+    "balanced",
+    "current_task",
+    "done",
+    "observe",
+    "perform",
+    "task",
+    "wrap",
+]

@@ -1,0 +1,392 @@
+"""The drivers: the only code of ctxkit that waits while a flow runs.
+
+`run` and `run_async` take a flow to its end. `Stream` and `AsyncStream` also hand on the events of a
+streamed answer while it arrives; their common bookkeeping is `_StreamRun`, which does no input or output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Any, Generic, Protocol, TypeVar
+
+from ctxkit.errors import FlowError, StreamAborted, StreamError
+from ctxkit.flow import Flow, Perform, Step
+from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
+
+T = TypeVar("T")
+E = TypeVar("E")
+
+
+class Edge(Protocol):
+    """What stands innermost and really calls, blocking."""
+
+    def model(self, request: ModelRequest) -> ModelResponse:
+        """Send one request."""
+        ...
+
+    def tool(self, call: ToolCall) -> ToolResult:
+        """Run one tool."""
+        ...
+
+
+class AsyncEdge(Protocol):
+    """What stands innermost and really calls, awaiting."""
+
+    async def model(self, request: ModelRequest) -> ModelResponse:
+        """Send one request."""
+        ...
+
+    async def tool(self, call: ToolCall) -> ToolResult:
+        """Run one tool."""
+        ...
+
+
+class Opened(Protocol[E]):
+    """An answer that has begun to arrive."""
+
+    def __iter__(self) -> Iterator[E]: ...
+
+    def feed(self, event: E) -> None:
+        """Take note of an event that passed."""
+        ...
+
+    def finish(self) -> ModelResponse | None:
+        """The answer built from the events noted so far; `None` where there were none."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+class AsyncOpened(Protocol[E]):
+    """An answer that has begun to arrive, awaited."""
+
+    def __aiter__(self) -> AsyncIterator[E]: ...
+
+    def feed(self, event: E) -> None:
+        """Take note of an event that passed."""
+        ...
+
+    def finish(self) -> ModelResponse | None:
+        """The answer built from the events noted so far; `None` where there were none."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    value: T
+
+
+def _advance(flow: Flow[T], value: Any = None, error: BaseException | None = None) -> Step | _Done[T]:
+    """Resume a flow with an outcome, up to its next step or its end."""
+    try:
+        step = flow.throw(error) if error is not None else flow.send(value)
+    except StopIteration as stop:
+        if isinstance(stop.value, GeneratorType):
+            raise FlowError(
+                "a hook returned a flow that never ran: write `return (yield from call_next(request))` "
+                "in a hook that has a `yield`"
+            ) from None
+        return _Done(stop.value)
+    if not isinstance(step, (ModelRequest, ToolCall, Perform)):
+        flow.close()
+        raise FlowError(
+            f"a hook yielded a {type(step).__name__}: write `yield from call_next(...)`, "
+            f"not `yield call_next(...)`"
+        )
+    return step
+
+
+def run(flow: Flow[T], edge: Edge) -> T:
+    """Take a flow to its end, blocking."""
+    state = _advance(flow)
+    while not isinstance(state, _Done):
+        try:
+            value = _perform(state, edge)
+        except BaseException as error:
+            state = _advance(flow, error=error)
+        else:
+            state = _advance(flow, value)
+    return state.value
+
+
+async def run_async(flow: Flow[T], edge: AsyncEdge) -> T:
+    """Take a flow to its end, awaiting."""
+    state = _advance(flow)
+    while not isinstance(state, _Done):
+        try:
+            value = await _perform_async(state, edge)
+        except BaseException as error:
+            state = _advance(flow, error=error)
+        else:
+            state = _advance(flow, value)
+    return state.value
+
+
+def _perform(step: Step, edge: Edge) -> Any:
+    if isinstance(step, ModelRequest):
+        return edge.model(step)
+    if isinstance(step, ToolCall):
+        return edge.tool(step)
+    return step.blocking()
+
+
+def _perform_async(step: Step, edge: AsyncEdge) -> Awaitable[Any]:
+    if isinstance(step, ModelRequest):
+        return edge.model(step)
+    if isinstance(step, ToolCall):
+        return edge.tool(step)
+    return step.awaitable()
+
+
+class _StreamRun:
+    """What both streaming drivers remember about a flow; does no input or output.
+
+    Only the first streamed request of purpose `main` goes out to the caller as it arrives; everything
+    else that the flow asks for runs to its end unseen.
+    """
+
+    def __init__(self, flow: Flow[ModelResponse]) -> None:
+        self.flow = flow
+        self.sent: ModelResponse | None = None
+        self.state: Step | _Done[ModelResponse] = _advance(flow)
+
+    def answer_request(self) -> ModelRequest | None:
+        """The current step, where it is the answer that the caller waits for."""
+        state = self.state
+        if isinstance(state, ModelRequest) and state.purpose == "main" and state.stream:
+            return state
+        return None
+
+    def resume(self, value: Any = None, error: BaseException | None = None) -> None:
+        """Give the flow the outcome of its current step."""
+        self.state = _advance(self.flow, value, error)
+
+    def failed(self, error: BaseException) -> None:
+        """The current step failed before anything went out: tell the flow.
+
+        Raises:
+            StreamError: A held-back answer ended before its last event, and no middleware minded.
+        """
+        try:
+            self.resume(error=error)
+        except StreamAborted as aborted:
+            raise StreamError("the provider's stream ended before its last event") from aborted
+
+    def went_out(self, response: ModelResponse | None) -> None:
+        """The answer passed to the caller, whole or in part: tell the flow."""
+        if response is not None and response.complete:
+            self.sent = response
+            self.resume(response)
+            return
+        with suppress(StreamAborted, StopIteration):
+            self.flow.throw(StreamAborted(response))
+        self.flow.close()
+        self.state = _Done(response)  # type: ignore[arg-type]
+
+    def pending(self) -> Step | None:
+        """The step to do after the answer went out; refuses what would replace that answer."""
+        over = isinstance(self.state, _Done)
+        replaced = self.state.value is not self.sent if isinstance(self.state, _Done) else False
+        if self.sent is not None and (replaced or self.answer_request() is not None):
+            self.flow.close()
+            raise StreamError(
+                "a middleware replaced a streamed answer that had already gone out: "
+                "set `buffers_stream = True` on it"
+            )
+        return None if over else self.state  # type: ignore[return-value]
+
+    def result(self) -> ModelResponse:
+        """What the flow ended with."""
+        assert isinstance(self.state, _Done)
+        return self.state.value
+
+
+class Stream(Generic[E]):
+    """A flow whose answer goes out as events, blocking: `start` it, then iterate.
+
+    Args:
+        flow: What the middlewares do.
+        edge: Runs everything but the answer itself.
+        open_stream: Sends the answer's request and returns when its first byte may be read.
+        replay: Turns an answer that was not streamed into events.
+        buffered: Whether the answer is held back until the flow has ended.
+    """
+
+    def __init__(
+        self,
+        flow: Flow[ModelResponse],
+        edge: Edge,
+        *,
+        open_stream: Callable[[ModelRequest], Opened[E]],
+        replay: Callable[[ModelResponse], Iterable[E]],
+        buffered: bool = False,
+    ) -> None:
+        self._run = _StreamRun(flow)
+        self._edge = edge
+        self._open = open_stream
+        self._replay = replay
+        self._buffered = buffered
+        self._events = self._iterate()
+        self._started = False
+        self.opened: Opened[E] | None = None
+
+    def start(self) -> None:
+        """Run up to the first byte of the answer, which is then `opened`, or to the flow's end."""
+        while (step := self._run.pending()) is not None:
+            asked = self._run.answer_request()
+            try:
+                if asked is None:
+                    value = _perform(step, self._edge)
+                elif self._buffered:
+                    value = self._drain(self._open(asked))
+                else:
+                    self.opened = self._open(asked)
+                    return
+            except BaseException as error:
+                self._run.failed(error)
+            else:
+                self._run.resume(value)
+
+    def result(self) -> ModelResponse:
+        """The answer, where it was not streamed."""
+        return self._run.result()
+
+    def __iter__(self) -> Iterator[E]:
+        return self._events
+
+    def close(self) -> None:
+        """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
+        if self.opened is not None and not self._started:
+            self._started = True
+            self._run.went_out(self.opened.finish())
+        self._events.close()
+        if self.opened is not None:
+            self.opened.close()
+
+    def _iterate(self) -> Generator[E, None, None]:
+        self._started = True
+        if self.opened is None:
+            yield from self._replay(self._run.result())
+            return
+        try:
+            for event in self.opened:
+                self.opened.feed(event)
+                yield event
+        finally:
+            self._run.went_out(self.opened.finish())
+            while (step := self._run.pending()) is not None:
+                try:
+                    value = _perform(step, self._edge)
+                except BaseException as error:
+                    self._run.resume(error=error)
+                else:
+                    self._run.resume(value)
+
+    def _drain(self, opened: Opened[E]) -> ModelResponse:
+        try:
+            for event in opened:
+                opened.feed(event)
+        finally:
+            opened.close()
+        return _finished(opened.finish())
+
+
+class AsyncStream(Generic[E]):
+    """A flow whose answer goes out as events, awaiting: `await start()`, then iterate.
+
+    The arguments are those of `Stream`, awaited.
+    """
+
+    def __init__(
+        self,
+        flow: Flow[ModelResponse],
+        edge: AsyncEdge,
+        *,
+        open_stream: Callable[[ModelRequest], Awaitable[AsyncOpened[E]]],
+        replay: Callable[[ModelResponse], Iterable[E]],
+        buffered: bool = False,
+    ) -> None:
+        self._run = _StreamRun(flow)
+        self._edge = edge
+        self._open = open_stream
+        self._replay = replay
+        self._buffered = buffered
+        self._events = self._iterate()
+        self._started = False
+        self.opened: AsyncOpened[E] | None = None
+
+    async def start(self) -> None:
+        """Run up to the first byte of the answer, which is then `opened`, or to the flow's end."""
+        while (step := self._run.pending()) is not None:
+            asked = self._run.answer_request()
+            try:
+                if asked is None:
+                    value = await _perform_async(step, self._edge)
+                elif self._buffered:
+                    value = await self._drain(await self._open(asked))
+                else:
+                    self.opened = await self._open(asked)
+                    return
+            except BaseException as error:
+                self._run.failed(error)
+            else:
+                self._run.resume(value)
+
+    def result(self) -> ModelResponse:
+        """The answer, where it was not streamed."""
+        return self._run.result()
+
+    def __aiter__(self) -> AsyncIterator[E]:
+        return self._events
+
+    async def close(self) -> None:
+        """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
+        if self.opened is not None and not self._started:
+            self._started = True
+            self._run.went_out(self.opened.finish())
+        await self._events.aclose()
+        if self.opened is not None:
+            await self.opened.close()
+
+    async def _iterate(self) -> AsyncGenerator[E, None]:
+        self._started = True
+        if self.opened is None:
+            for event in self._replay(self._run.result()):
+                yield event
+            return
+        try:
+            async for event in self.opened:
+                self.opened.feed(event)
+                yield event
+        finally:
+            self._run.went_out(self.opened.finish())
+            while (step := self._run.pending()) is not None:
+                try:
+                    value = await _perform_async(step, self._edge)
+                except BaseException as error:
+                    self._run.resume(error=error)
+                else:
+                    self._run.resume(value)
+
+    async def _drain(self, opened: AsyncOpened[E]) -> ModelResponse:
+        try:
+            async for event in opened:
+                opened.feed(event)
+        finally:
+            await opened.close()
+        return _finished(opened.finish())
+
+
+def _finished(response: ModelResponse | None) -> ModelResponse:
+    if response is None or not response.complete:
+        raise StreamAborted(response)
+    return response

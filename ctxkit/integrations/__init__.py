@@ -1,0 +1,1 @@
+"""How a stack is attached to what people already have."""

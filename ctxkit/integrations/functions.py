@@ -1,0 +1,173 @@
+"""For loops that call plain functions: `wrap_tool` for a tool, `run_tools` for all calls of one answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, ParamSpec, TypeVar
+
+from ctxkit.errors import AttachError, BodyError, UnknownToolError
+from ctxkit.flow import Middleware
+from ctxkit.messages import Histories, ModelRequest, ModelResponse, ToolCall, Wire
+from ctxkit.stack import Stack, overrides
+from ctxkit.tool_functions import is_async, wrap_function
+from ctxkit.wire import wire_named
+from ctxkit.wire.native import dumps
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Tools = Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]
+MAX_THREADS = 16
+
+
+def wrap_tool(
+    function: Callable[P, R],
+    stack: Middleware,
+    *,
+    name: str | None = None,
+    dispatches: bool | None = None,
+) -> Callable[P, R]:
+    """A tool function with a stack around every call.
+
+    Args:
+        function: One tool (`read_file(path=...)`), or a dispatcher that takes a tool's name and its input
+            (`run_tool(name, input)`); blocking or async.
+        stack: A middleware or a `Stack` of them.
+        name: What the tool is called; the function's own name where left out.
+        dispatches: Whether it is a dispatcher; told from the names of its two parameters where left out.
+
+    Returns:
+        A function of the same name, signature and colour.
+
+    Raises:
+        AttachError: Nothing of the stack wraps tool calls, or the signature can't be read.
+    """
+    return wrap_function(function, _tool_stack(stack), name=name, dispatches=dispatches)
+
+
+def run_tools(answer: Any, tools: Tools, stack: Middleware | None = None) -> Any:
+    """Run all tool calls of one answer side by side and give their results in the order of the calls.
+
+    Args:
+        answer: The SDK's answer object, its body as a `dict`, or a `ModelResponse`.
+        tools: The functions by name, or functions that go by their own names. Each gets the call's
+            arguments as keywords.
+        stack: A middleware or a `Stack` put around every call.
+
+    Returns:
+        What goes into the history: for Anthropic a list of `tool_result` blocks (the content of the next
+        user message), for OpenAI a list of `tool` messages. Where one of the tools is async, an awaitable
+        of that list: blocking tools then run in threads. An unknown tool, or one that raises, gives an
+        error result.
+
+    Raises:
+        BodyError: It is not an answer of a known wire.
+    """
+    named = _named(tools)
+    if any(is_async(function) for function in named.values()):
+        return run_tools_async(answer, named, stack)
+    response = _response(answer)
+    runner = _Runner(named, stack, response.wire)
+    calls = response.tool_calls
+    if len(calls) < 2:
+        return [runner.run(call) for call in calls]
+    with ThreadPoolExecutor(min(len(calls), MAX_THREADS), thread_name_prefix="ctxkit-tool") as pool:
+        futures = [pool.submit(copy_context().run, runner.run, call) for call in calls]
+        return [future.result() for future in futures]
+
+
+async def run_tools_async(answer: Any, tools: Tools, stack: Middleware | None = None) -> list[Any]:
+    """Like `run_tools`, awaiting: async tools by `asyncio.gather`, blocking ones in threads."""
+    response = _response(answer)
+    runner = _Runner(_named(tools), stack, response.wire)
+    return list(await asyncio.gather(*map(runner.run_async, response.tool_calls)))
+
+
+class _Runner:
+    """Runs calls of tools, each with the stack around it."""
+
+    def __init__(self, tools: Mapping[str, Callable[..., Any]], stack: Middleware | None, wire: Wire) -> None:
+        made = Stack() if stack is None else _tool_stack(stack)
+        self._raises = made.raises
+        self._wire = wire
+        self._tools = {
+            name: wrap_function(function, made, name=name, dispatches=False)
+            for name, function in tools.items()
+        }
+
+    def run(self, call: ToolCall) -> Any:
+        try:
+            return self._result(call, self._function(call)(**call.input))
+        except Exception as error:
+            return self._failure(call, error)
+
+    async def run_async(self, call: ToolCall) -> Any:
+        try:
+            function = self._function(call)
+            if is_async(function):
+                return self._result(call, await function(**call.input))
+            return self._result(call, await asyncio.to_thread(function, **call.input))
+        except Exception as error:
+            return self._failure(call, error)
+
+    def _function(self, call: ToolCall) -> Callable[..., Any]:
+        if call.name not in self._tools:
+            raise UnknownToolError(call.name, known=list(self._tools))
+        return self._tools[call.name]
+
+    def _result(self, call: ToolCall, content: Any) -> Any:
+        as_it_is = isinstance(content, str) or _is_parts(content)
+        return self._wire.result(call, content if as_it_is else _as_json(content), is_error=False)
+
+    def _failure(self, call: ToolCall, error: Exception) -> Any:
+        if isinstance(error, self._raises):
+            raise error
+        return self._wire.result(call, f"{type(error).__name__}: {error}", is_error=True)
+
+
+def _tool_stack(stack: Middleware) -> Stack:
+    made = stack if isinstance(stack, Stack) else Stack(stack)
+    if made.middlewares and not any(overrides(one, "wrap_tool_call") for one in made.middlewares):
+        names = ", ".join(type(one).__name__ for one in made.middlewares)
+        raise AttachError(f"{names} wraps model calls, and a tool function makes none: attach it with ctxkit.wrap")
+    return made
+
+
+def _named(tools: Tools) -> dict[str, Callable[..., Any]]:
+    if isinstance(tools, Mapping):
+        return dict(tools)
+    return {getattr(function, "__name__", type(function).__name__): function for function in tools}
+
+
+def _response(answer: Any) -> ModelResponse:
+    if isinstance(answer, ModelResponse):
+        return answer
+    body = answer if isinstance(answer, Mapping) else _dumped(answer)
+    name = "openai_chat" if "choices" in body else "anthropic_messages" if "content" in body else None
+    if name is None:
+        raise BodyError("not an answer of Anthropic's Messages or OpenAI's Chat Completions API")
+    wire = wire_named(name)
+    return ModelResponse(wire=wire, body=body, request=ModelRequest(wire=wire, body={}, histories=Histories()))
+
+
+def _dumped(answer: Any) -> Mapping[str, Any]:
+    dump = getattr(answer, "model_dump", None)
+    if not callable(dump):
+        raise BodyError(f"a {type(answer).__name__} is no answer: pass the SDK's answer object or its body")
+    body: Mapping[str, Any] = dump(mode="json", exclude_none=True)
+    return body
+
+
+def _is_parts(content: Any) -> bool:
+    return bool(content) and isinstance(content, list) and all(
+        isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content
+    )
+
+
+def _as_json(content: Any) -> str:
+    try:
+        return dumps(content).decode()
+    except BodyError:
+        return str(content)

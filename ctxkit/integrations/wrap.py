@@ -1,0 +1,77 @@
+"""`wrap`: the same client with a stack under it.
+
+The client is copied through its own `copy`, with an HTTP client whose transport runs the stack and sends
+through the HTTP client that was there before: its proxies, pools, hooks and certificates stay in use.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any, TypeVar
+
+from ctxkit.errors import AttachError
+from ctxkit.flow import Middleware
+from ctxkit.integrations._http import model_stack
+
+C = TypeVar("C")
+_LIBRARIES = ("httpx2", "httpx")
+# What an HTTP client adds while it builds a request, as opposed to what it does while it sends one.
+_BUILDS = ("headers", "cookies", "params", "timeout", "base_url")
+
+
+def wrap(client: C, stack: Middleware) -> C:
+    """The same client with a stack under it.
+
+    Args:
+        client: An `anthropic.Anthropic`, `AsyncAnthropic`, `openai.OpenAI`, `AsyncOpenAI` or one of their
+            kin for Bedrock, Vertex, Azure or Foundry; or an `httpx2` or `httpx` client, of either colour.
+        stack: A middleware or a `Stack` of them.
+
+    Returns:
+        A client of the same type with the same options. The one given still works, without the stack;
+        closing either closes their shared connections.
+
+    Raises:
+        AttachError: The client can't be wrapped, or nothing of the stack wraps model calls.
+    """
+    made = model_stack(stack)
+    library = _library_of(client)
+    if library is not None:
+        return _wrapped_http(client, made, library)  # type: ignore[no-any-return]
+    http_client = getattr(client, "_client", None)
+    library = _library_of(http_client)
+    if library is None or not callable(getattr(client, "copy", None)):
+        raise AttachError(
+            f"a {type(client).__module__}.{type(client).__qualname__} can't be wrapped: give its HTTP client "
+            f"transport=ctxkit.integrations.httpx2.Transport(stack), or wrap the function that calls it "
+            f"with ctxkit.integrations.functions"
+        )
+    return client.copy(http_client=_wrapped_http(http_client, made, library))  # type: ignore[attr-defined, no-any-return]
+
+
+def _library_of(client: object) -> ModuleType | None:
+    """The HTTP library that a client is of; only libraries that are loaded can be it."""
+    for name in _LIBRARIES:
+        library = sys.modules.get(name)
+        if library is not None and isinstance(client, (library.Client, library.AsyncClient)):
+            return library
+    return None
+
+
+def _wrapped_http(client: Any, stack: Middleware, library: ModuleType) -> Any:
+    """An HTTP client that builds requests as this one does, and sends them through it."""
+    integration = import_module(f"ctxkit.integrations.{library.__name__}")
+    awaits = isinstance(client, library.AsyncClient)
+    kind = library.AsyncClient if awaits else library.Client
+    transport = integration.AsyncTransport if awaits else integration.Transport
+    inner = integration.AsyncThroughClient if awaits else integration.ThroughClient
+    return kind(
+        transport=transport(stack, inner(client)),
+        auth=client.auth,
+        follow_redirects=client.follow_redirects,
+        max_redirects=client.max_redirects,
+        trust_env=client.trust_env,
+        **{name: getattr(client, name) for name in _BUILDS},
+    )

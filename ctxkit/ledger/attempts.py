@@ -1,0 +1,64 @@
+"""One attempt to call a model, as it is booked. What attempts add up to lives in `totals`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ctxkit.errors import ModelCallFailed
+from ctxkit.money import Share
+from ctxkit.usage import Charge, Usage
+
+Outcome = Literal["billed", "not_billed", "unknown"]
+
+# Statuses that a server or a gateway sends when it gave up waiting: the model may have answered all the same.
+MAY_BE_BILLED = frozenset({408, 504, 524})
+# What httpx and httpx2 raise before a byte of the request has left.
+NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError"})
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt to call a model.
+
+    Attributes:
+        task: The path of the task it belongs to, names joined by ` / `.
+        purpose: `main`, or the purpose of a middleware's side call.
+        model: The model that answered, or else the one asked.
+        wire: The wire's name.
+        outcome: Whether it was billed; `unknown` where nobody can tell, as after a timeout.
+        status: The HTTP status, where there was one.
+        error: The type of the exception, where it ended in one.
+        usage: What the answer reported; `None` where nothing arrived.
+        charge: What it cost; `None` where usage or price is unknown.
+        shares: The usage and the charge split over what the request was made of.
+        tool_calls: The names of the tools that the answer calls.
+        retry: How many attempts at the same call came before.
+        cut_tokens: How many tokens of the caller's request were left out before it was sent, as counted here.
+        started: Seconds since the epoch.
+        seconds: How long it took.
+    """
+
+    task: str
+    purpose: str
+    model: str | None
+    wire: str
+    outcome: Outcome
+    status: int | None = None
+    error: str | None = None
+    usage: Usage | None = None
+    charge: Charge | None = None
+    shares: tuple[Share, ...] = field(default=(), repr=False)
+    tool_calls: tuple[str, ...] = ()
+    retry: int = 0
+    cut_tokens: int = 0
+    started: float = 0.0
+    seconds: float = 0.0
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """Whether an attempt that ended in this exception was billed."""
+    if isinstance(error, ModelCallFailed):
+        return "unknown" if error.status in MAY_BE_BILLED else "not_billed"
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return "not_billed" if names & NEVER_SENT or isinstance(error, ConnectionRefusedError) else "unknown"

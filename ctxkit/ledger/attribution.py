@@ -1,0 +1,48 @@
+"""What one request's bill is split over: the blocks it sent and the blocks it got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ctxkit.messages import Block, ModelRequest
+from ctxkit.money import Share, split
+from ctxkit.tokens import BlockCounter, prefix, shape_of
+from ctxkit.usage import Charge, Usage
+
+Key = tuple[str, str | None]
+UNRECORDED: Key = ("unrecorded", None)
+
+
+def attribute(
+    request: ModelRequest,
+    answer: Iterable[Block],
+    usage: Usage,
+    charge: Charge | None,
+    *,
+    counter: BlockCounter,
+    unrecorded_tokens: float = 0,
+) -> tuple[Share, ...]:
+    """Split a request's tokens and dollars over what it was made of; the shares add up exactly.
+
+    Args:
+        request: As it was sent.
+        answer: The blocks that came back.
+        usage: What the answer reported.
+        charge: What it cost; `None` gives shares without a cost.
+        counter: Counts blocks; only the relations between its counts matter.
+        unrecorded_tokens: What stood in front of all that the request shows, as the counter would count it:
+            the tools and the system prompt that a log leaves out.
+    """
+    output: dict[Key, float] = {}
+    for block in answer:
+        key = (block.kind, block.tool)
+        output[key] = output.get(key, 0) + counter.count(block)
+
+    def leading(tokens: float) -> Mapping[Key, float]:
+        if not unrecorded_tokens:
+            return prefix(request, counter, tokens)
+        shown = prefix(request, counter, max(0.0, tokens - unrecorded_tokens))
+        return {UNRECORDED: min(tokens, unrecorded_tokens), **shown}
+
+    total = shape_of(request, counter).total + unrecorded_tokens
+    return split(usage=usage, charge=charge, total=total, prefix=leading, output=output)

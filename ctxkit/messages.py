@@ -1,0 +1,463 @@
+"""Requests, responses, tool calls and results: frozen values around the provider's own JSON.
+
+A request is a sequence of blocks over its native body. Turns (native messages) are interned along the
+history they stand in, so request N+1 shares the turns of request N and whatever was worked out for them.
+How a body is read and rebuilt belongs to a `Wire`; nothing here knows a provider.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeVar
+
+from ctxkit.usage import Usage
+
+S = TypeVar("S")
+
+Kind = Literal[
+    "tool_definition",
+    "system",
+    "user_text",
+    "assistant_text",
+    "thinking",
+    "tool_call",
+    "tool_result",
+    "image",
+    "document",
+    "other",
+]
+Where = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """One piece of a request or an answer.
+
+    Attributes:
+        kind: What it is.
+        text: What of it is text, as it would be counted; empty for a pure image.
+        digest: 16 bytes that stand for its native bytes.
+        where: The path to it in the body.
+        native: The provider's JSON for it. Never edit it in place.
+        tool: The tool's name, for a definition, a call or a result.
+        call_id: What ties a result to its call.
+        images: How many images and documents it holds.
+        client: For a tool call or result: whether the client runs the tool. What a provider's own tools ran
+            may be neither answered nor changed.
+        is_error: For a tool result: whether the tool failed.
+    """
+
+    kind: Kind
+    text: str
+    digest: bytes
+    where: Where
+    native: Any
+    tool: str | None = None
+    call_id: str | None = None
+    images: int = 0
+    client: bool = False
+    is_error: bool = False
+
+
+class Turn:
+    """One native message where it stands in a history, or the head (tools and system) in front of all.
+
+    Two requests that share a beginning share its turns, so `memo` is where anything that depends on a
+    turn and on what stands before it can be kept. Turns are made by `Histories`.
+
+    Attributes:
+        role: The native role, or `head`.
+        native: The provider's JSON. Never edit it in place.
+        blocks: Its blocks, in order.
+        parent: The turn before it; `None` for the head.
+    """
+
+    __slots__ = ("__weakref__", "_children", "blocks", "memo", "native", "parent", "role")
+
+    def __init__(self, role: str, native: Any, blocks: tuple[Block, ...], parent: Turn | None) -> None:
+        self.role = role
+        self.native = native
+        self.blocks = blocks
+        self.parent = parent
+        self.memo: dict[Hashable, Any] = {}
+        self._children: list[weakref.ref[Turn]] = []
+
+    def child(self, native: Any) -> Turn | None:
+        """The turn that follows this one with this native message, where it is known."""
+        for reference in reversed(self._children):
+            turn = reference()
+            if turn is not None and (turn.native is native or turn.native == native):
+                return turn
+        return None
+
+    def adopt(self, turn: Turn) -> None:
+        """Keep a turn findable as a child, for as long as something holds it."""
+        self._children = [reference for reference in self._children if reference() is not None]
+        self._children.append(weakref.ref(turn))
+
+    def ancestors(self) -> Iterator[Turn]:
+        """The turns before this one, nearest first, the head last."""
+        turn = self.parent
+        while turn is not None:
+            yield turn
+            turn = turn.parent
+
+
+class Wire(Protocol):
+    """How one provider's bodies are read and rebuilt, without converting them."""
+
+    @property
+    def name(self) -> str:
+        """Such as `anthropic_messages`."""
+        ...
+
+    def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
+        """The native messages; raises `BodyError` where there are none to be found."""
+        ...
+
+    def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
+        """The body with other messages."""
+        ...
+
+    def head_key(self, body: Mapping[str, Any]) -> Any:
+        """What of the body decides `head`: equal keys, equal heads."""
+        ...
+
+    def head(self, body: Mapping[str, Any]) -> tuple[Block, ...]:
+        """The blocks in front of the messages: tool definitions, then the system prompt."""
+        ...
+
+    def turn(self, message: Any, index: int, parent: Turn) -> Turn:
+        """One message as a turn after `parent`; raises `BodyError` where it is malformed."""
+        ...
+
+    def with_result_texts(self, message: Any, texts: Mapping[Where, str]) -> Any:
+        """The message with other texts in the tool results at these paths."""
+        ...
+
+    def result(self, call: ToolCall, content: Any, *, is_error: bool) -> dict[str, Any]:
+        """A tool's result as the wire's own, content being a text or a list of native parts."""
+        ...
+
+    def answer(self, body: Mapping[str, Any]) -> tuple[Block, ...]:
+        """The blocks of a response body."""
+        ...
+
+    def call_input(self, native: Any) -> Mapping[str, Any]:
+        """The arguments of a native tool call; empty where they can't be read."""
+        ...
+
+    def usage(self, body: Mapping[str, Any]) -> Usage | None:
+        """The usage that a response body reports; `None` where it reports none."""
+        ...
+
+    def stop_reason(self, body: Mapping[str, Any]) -> str | None:
+        """Why the answer ended, in the provider's own word."""
+        ...
+
+    def accumulator(self) -> Accumulator:
+        """A new reader of one streamed answer."""
+        ...
+
+    def events(self, body: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[bytes]:
+        """A finished answer as the server-sent events that the wire would have streamed."""
+        ...
+
+
+class Accumulator(Protocol):
+    """Builds a finished answer while its events pass by."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the event that ends an answer has arrived."""
+        ...
+
+    def feed(self, event: Any) -> None:
+        """Take the next event."""
+        ...
+
+    def finish(self) -> dict[str, Any] | None:
+        """The answer's body from all that arrived; `None` where nothing did."""
+        ...
+
+
+class Histories:
+    """Interns turns, so that a growing history is read once.
+
+    Args:
+        max_bytes: How many bytes of request bodies are kept for sharing, the most recent first.
+    """
+
+    def __init__(self, *, max_bytes: int = 64_000_000) -> None:
+        self.max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._heads: list[tuple[Any, weakref.ref[Turn]]] = []
+        self._tips: OrderedDict[int, tuple[Turn, int]] = OrderedDict()
+        self._bytes = 0
+
+    def read(self, wire: Wire, body: Mapping[str, Any], *, size: int = 0) -> tuple[Turn, ...]:
+        """The head and the turns of a body, shared with earlier bodies as far as they agree."""
+        messages = wire.messages(body)
+        with self._lock:
+            head = turn = self._head(wire, body)
+            turns = [head]
+            for index, message in enumerate(messages):
+                known = turn.child(message)
+                if known is None:
+                    if turn.memo.get(_KEPT):
+                        self._forget(turn)
+                    known = wire.turn(message, index, turn)
+                    turn.adopt(known)
+                turns.append(known)
+                turn = known
+            self._keep(turn, size)
+        return tuple(turns)
+
+    def _head(self, wire: Wire, body: Mapping[str, Any]) -> Turn:
+        key = (wire.name, wire.head_key(body))
+        self._heads = [(known, reference) for known, reference in self._heads if reference() is not None]
+        for known, reference in reversed(self._heads):
+            turn = reference()
+            if turn is not None and known == key:
+                return turn
+        head = Turn("head", None, wire.head(body), None)
+        self._heads.append((key, weakref.ref(head)))
+        return head
+
+    def _keep(self, tip: Turn, size: int) -> None:
+        self._forget(tip)
+        tip.memo[_KEPT] = True
+        self._tips[id(tip)] = (tip, size)
+        self._bytes += size
+        while self._bytes > self.max_bytes and len(self._tips) > 1:
+            self._forget(next(iter(self._tips.values()))[0])
+
+    def _forget(self, tip: Turn) -> None:
+        tip.memo.pop(_KEPT, None)
+        _, size = self._tips.pop(id(tip), (tip, 0))
+        self._bytes -= size
+
+
+_KEPT = "histories.kept"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRequest:
+    """One request to a model: its native body, and views of it.
+
+    Attributes:
+        wire: How the body is read.
+        body: The provider's JSON. Never edit it in place: `edit` returns a new request.
+        raw: The caller's own bytes, as long as nothing was changed.
+        purpose: `main`, or what a middleware asks for: see `side_call`.
+        provider: Who is asked, where that is known from the address; prices depend on it.
+        retry: How many attempts at this same call came before, as the SDK says.
+        origin: The caller's own request, where this one was edited.
+        histories: Where turns are shared with other requests.
+    """
+
+    wire: Wire
+    body: Mapping[str, Any]
+    raw: bytes | None = None
+    purpose: str = "main"
+    provider: str | None = None
+    retry: int = 0
+    origin: ModelRequest | None = field(default=None, repr=False)
+    histories: Histories = field(default_factory=Histories, repr=False)
+
+    @property
+    def model(self) -> str | None:
+        """The model asked for."""
+        model = self.body.get("model")
+        return model if isinstance(model, str) else None
+
+    @property
+    def stream(self) -> bool:
+        """Whether the answer is asked for as events."""
+        return self.body.get("stream") is True
+
+    @cached_property
+    def _chain(self) -> tuple[Turn, ...]:
+        return self.histories.read(self.wire, self.body, size=len(self.raw or b""))
+
+    @property
+    def head(self) -> Turn:
+        """What stands in front of the messages."""
+        return self._chain[0]
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The native messages, in order. Raises `BodyError` where the body is malformed."""
+        return self._chain[1:]
+
+    @property
+    def tools(self) -> tuple[Block, ...]:
+        """The tool definitions."""
+        return tuple(block for block in self.head.blocks if block.kind == "tool_definition")
+
+    @property
+    def system(self) -> tuple[Block, ...]:
+        """The system prompt, as it stands in front of the messages."""
+        return tuple(block for block in self.head.blocks if block.kind == "system")
+
+    def blocks(self) -> Iterator[Block]:
+        """Every block, in the order the model reads them."""
+        for turn in self._chain:
+            yield from turn.blocks
+
+    def tool_results(self) -> Iterator[Block]:
+        """The tool results, oldest first."""
+        return (block for block in self.blocks() if block.kind == "tool_result")
+
+    def fold(self, key: Hashable, initial: Callable[[Turn], S], step: Callable[[S, Turn], S]) -> S:
+        """Fold a pure function over the head and the turns, remembering the state at every turn.
+
+        Args:
+            key: Names the fold and everything its result depends on besides the turns.
+            initial: Gives the state after the head.
+            step: Gives the state after one more turn. Must not change the state it is given.
+
+        Returns:
+            The state after the last turn. Only turns not seen before cost anything.
+        """
+        chain = self._chain
+        start = len(chain) - 1
+        while start > 0 and key not in chain[start].memo:
+            start -= 1
+        if key not in chain[start].memo:
+            chain[0].memo[key] = initial(chain[0])
+        state: S = chain[start].memo[key]
+        for turn in chain[start + 1 :]:
+            state = turn.memo[key] = step(state, turn)
+        return state
+
+    def edit(self, *, remove: Iterable[str] = (), **changes: Any) -> ModelRequest:
+        """A request with other top-level keys; everything else is shared.
+
+        Args:
+            remove: Keys to leave out.
+            changes: Keys to set, such as `messages=[...]`.
+        """
+        dropped = set(remove)
+        body = {key: value for key, value in self.body.items() if key not in dropped}
+        return self._edited({**body, **changes})
+
+    def with_messages(self, messages: Sequence[Any]) -> ModelRequest:
+        """A request with other native messages."""
+        return self._edited(self.wire.with_messages(self.body, messages))
+
+    def _edited(self, body: Mapping[str, Any]) -> ModelRequest:
+        return replace(self, body=body, raw=None, origin=self.origin or self)
+
+    def with_result_texts(self, texts: Mapping[Block, str]) -> ModelRequest:
+        """A request in which these tool results say something else; itself where there are none.
+
+        The same texts for the same turn give the same native message every time.
+        """
+        if not texts:
+            return self
+        messages = []
+        for turn in self.turns:
+            mine = tuple((block.where, texts[block]) for block in turn.blocks if block in texts)
+            if mine and mine not in turn.memo:
+                turn.memo[mine] = self.wire.with_result_texts(turn.native, dict(mine))
+            messages.append(turn.memo[mine] if mine else turn.native)
+        return self.with_messages(messages)
+
+    def side_call(self, purpose: str, **changes: Any) -> ModelRequest:
+        """A request of a middleware's own, never streamed; a meter further in books it under `purpose`."""
+        request = self.edit(remove=("stream", "stream_options"), **changes)
+        return replace(request, purpose=purpose, retry=0, origin=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool.
+
+    Attributes:
+        name: The tool's name.
+        input: Its arguments by name.
+        call_id: What ties the result to the call; `None` for a plain function call.
+    """
+
+    name: str
+    input: Mapping[str, Any]
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave back.
+
+    Attributes:
+        content: The function's own return value, of any type.
+        is_error: Whether the tool failed.
+        from_cache: Whether an earlier result was given instead of running the tool.
+    """
+
+    content: Any
+    is_error: bool = False
+    from_cache: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ModelResponse:
+    """One answer of a model.
+
+    Attributes:
+        wire: How the body is read.
+        body: The provider's JSON. Never edit it in place.
+        request: The request as it was sent, after every edit.
+        complete: `False` where a stream ended before its last event.
+        status: The HTTP status, where there was one.
+        native: The integration's own response object.
+        local: Whether a middleware made it, without asking anybody: it costs nothing.
+    """
+
+    wire: Wire
+    body: Mapping[str, Any]
+    request: ModelRequest
+    complete: bool = True
+    status: int | None = None
+    native: Any = field(default=None, repr=False)
+    local: bool = False
+
+    @cached_property
+    def usage(self) -> Usage | None:
+        """What the answer says it used; `None` where it says nothing."""
+        return self.wire.usage(self.body)
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered, or else the one that was asked."""
+        model = self.body.get("model")
+        return model if isinstance(model, str) and model else self.request.model
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the answer ended, in the provider's own word."""
+        return self.wire.stop_reason(self.body)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The answer's blocks."""
+        return self.wire.answer(self.body)
+
+    @property
+    def text(self) -> str:
+        """The answer's text, without thinking and tool calls."""
+        return "".join(block.text for block in self.blocks if block.kind == "assistant_text")
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tools the model asks for, in its order."""
+        return tuple(
+            ToolCall(block.tool or "", self.wire.call_input(block.native), block.call_id)
+            for block in self.blocks
+            if block.kind == "tool_call" and block.client
+        )

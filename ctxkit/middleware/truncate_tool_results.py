@@ -1,0 +1,101 @@
+"""`TruncateToolResults`: keeps what matters of a large tool result."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ctxkit.condense import MIN_TOKENS, truncate
+from ctxkit.errors import ConfigError
+from ctxkit.flow import Flow, Middleware, ModelNext, ToolNext
+from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult, Turn
+from ctxkit.tokens import Tokenizer, counter_for
+
+
+class TruncateToolResults(Middleware):
+    """Keeps the start, the end and the lines that look like errors of every large tool result.
+
+    Around a tool it cuts the text before the loop sees it. Around a model it cuts the results in the
+    request and leaves the caller's history whole: a result is cut when it is first sent and to the same
+    bytes ever after, so the prompt cache is never disturbed. What is no text passes as it is.
+
+    Args:
+        max_tokens: The most that a result may have, in tokens of the model's encoding.
+        per_tool: Other limits by tool name; `*` and `?` match as in file names.
+        exempt: Tools whose results are never cut; patterns as in `per_tool`.
+
+    Raises:
+        ConfigError: A limit is below 100 tokens, too few to say what was left out.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_tokens: int = 4_000,
+        per_tool: Mapping[str, int] | None = None,
+        exempt: Collection[str] = (),
+    ) -> None:
+        self.max_tokens = max_tokens
+        self.per_tool = dict(per_tool or {})
+        self.exempt = tuple(exempt)
+        for option, limit in {"max_tokens": max_tokens, **self.per_tool}.items():
+            if limit < MIN_TOKENS:
+                raise ConfigError(f"{option} must be at least {MIN_TOKENS}, it is {limit}", option=option)
+        self._key = (type(self).__name__, max_tokens, tuple(self.per_tool.items()), self.exempt)
+
+    def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+        """Cut the results in the request."""
+        counter = counter_for(request.model)
+        texts: dict[Block, str] = {}
+        for turn in request.turns:
+            texts.update(self._cut_turn(turn, counter))
+        return call_next(request.with_result_texts(texts))
+
+    def wrap_tool_call(self, call: ToolCall, call_next: ToolNext) -> Flow[ToolResult]:
+        """Cut the result of the tool."""
+        result = yield from call_next(call)
+        limit = self.limit(call.name)
+        if limit is None:
+            return result
+        return replace(result, content=_cut_content(result.content, limit, counter_for(None)))
+
+    def limit(self, tool: str | None) -> int | None:
+        """The limit for a tool; `None` where it is exempt."""
+        name = tool or ""
+        if any(fnmatchcase(name, pattern) for pattern in self.exempt):
+            return None
+        matching = (limit for pattern, limit in self.per_tool.items() if fnmatchcase(name, pattern))
+        return next(matching, self.max_tokens)
+
+    def _cut_turn(self, turn: Turn, counter: Tokenizer) -> Mapping[Block, str]:
+        """The results of a turn that are cut, worked out once a turn."""
+        key = (*self._key, counter.name)
+        if key not in turn.memo:
+            turn.memo[key] = {
+                block: text
+                for block in turn.blocks
+                if block.kind == "tool_result" and block.client
+                if (text := self._cut(block, counter)) != block.text
+            }
+        cut: Mapping[Block, str] = turn.memo[key]
+        return cut
+
+    def _cut(self, block: Block, counter: Tokenizer) -> str:
+        limit = self.limit(block.tool)
+        return block.text if limit is None else truncate(block.text, max_tokens=limit, counter=counter)
+
+
+def _cut_content(content: Any, limit: int, counter: Tokenizer) -> Any:
+    """A tool's return value, cut where it is a text or a list of content parts with texts in it."""
+    if isinstance(content, str):
+        return truncate(content, max_tokens=limit, counter=counter)
+    if isinstance(content, list):
+        return [
+            {**part, "text": truncate(part["text"], max_tokens=limit, counter=counter)}
+            if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
+            else part
+            for part in content
+        ]
+    return content

@@ -1,0 +1,81 @@
+"""What tasks used and cost, as an object to print, show in a notebook, or write as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctxkit.ledger import Totals
+from ctxkit.money import price_list_version
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One task of a report.
+
+    Attributes:
+        id: The task's path, or the recorded run's id.
+        format: `live`, or the reader that read the run.
+        model: The model that answered most of its requests.
+        totals: What it used, without the tasks nested in it.
+        faults: How often a middleware failed, by middleware and exception.
+        notes: What the reader should know, such as what the log does not hold.
+    """
+
+    id: str
+    format: str
+    model: str | None
+    totals: Totals
+    faults: Mapping[str, int] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What tasks used and cost. `str()` gives a table, a notebook shows it, `to_dict` is the `profile` JSON.
+
+    Attributes:
+        tasks: A row a task; the rows add up to `totals`.
+        skipped: Parts of recorded runs that could not be read: `path`, `line`, `reason`.
+    """
+
+    tasks: Sequence[TaskRow]
+    skipped: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def totals(self) -> Totals:
+        """The sum of all tasks."""
+        totals = Totals()
+        for row in self.tasks:
+            totals.merge(row.totals)
+        return totals
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON; fields may be added, never renamed."""
+        return {
+            "totals": self.totals.to_dict(),
+            "tasks": [
+                {
+                    "id": row.id,
+                    "format": row.format,
+                    "model": row.model,
+                    **row.totals.to_dict(),
+                    "faults": dict(row.faults),
+                    "notes": list(row.notes),
+                }
+                for row in self.tasks
+            ],
+            "skipped": [dict(part) for part in self.skipped],
+            "price_list": price_list_version(),
+        }
+
+    def __str__(self) -> str:
+        from ctxkit.reports.terminal import report_text
+
+        return report_text(self)
+
+    def _repr_html_(self) -> str:
+        from ctxkit.reports.notebook import report_html
+
+        return report_html(self)

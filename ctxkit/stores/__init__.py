@@ -1,0 +1,5 @@
+"""Where results are kept between calls."""
+
+from ctxkit.stores.memory import Flight, MemoryStore
+
+__all__ = ["Flight", "MemoryStore"]

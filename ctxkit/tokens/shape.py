@@ -1,0 +1,88 @@
+"""What a request is made of, in tokens by kind and tool, worked out once for every turn."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ctxkit.messages import ModelRequest, Turn
+from ctxkit.tokens.blocks import BlockCounter
+
+Key = tuple[str, str | None]
+
+# What a message costs besides its blocks, counted to the first of them.
+TURN_TOKENS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The tokens of a request up to the end of one of its turns.
+
+    Attributes:
+        total: All of them.
+        by_key: The same by kind and tool of the blocks.
+    """
+
+    total: int
+    by_key: Mapping[Key, int]
+
+
+NOTHING = Shape(0, {})
+
+
+def shape_of(request: ModelRequest, counter: BlockCounter) -> Shape:
+    """The shape of a whole request; only turns that no earlier request had are counted."""
+
+    def step(before: Shape, turn: Turn) -> Shape:
+        total = before.total
+        by_key = dict(before.by_key)
+        for key, tokens in _parts(turn, counter):
+            total += tokens
+            by_key[key] = by_key.get(key, 0) + tokens
+        return Shape(total, by_key)
+
+    return request.fold(_memo_key(counter), lambda head: step(NOTHING, head), step)
+
+
+def prefix(request: ModelRequest, counter: BlockCounter, tokens: float) -> dict[Key, float]:
+    """The first tokens of a request, by kind and tool of the blocks they stand in.
+
+    Args:
+        request: Any request.
+        counter: Counts its blocks.
+        tokens: How many, as the counter counts; a block that reaches beyond is counted in part.
+
+    Returns:
+        Tokens by key. They add up to `tokens`, or to the whole request where that is less.
+    """
+    tokens = min(tokens, shape_of(request, counter).total)
+    turns = (request.head, *request.turns)
+    shapes = _memo_key(counter)
+    crossed = bisect_left(turns, tokens, key=lambda turn: turn.memo[shapes].total)
+    before: Shape = turns[crossed - 1].memo[shapes] if crossed else NOTHING
+    by_key: dict[Key, float] = dict(before.by_key)
+    rest = tokens - before.total
+    for key, size in _parts(turns[crossed], counter):
+        if rest <= 0:
+            break
+        by_key[key] = by_key.get(key, 0) + min(rest, size)
+        rest -= size
+    return by_key
+
+
+def turn_tokens(turn: Turn, counter: BlockCounter) -> int:
+    """The tokens that one turn adds to a request."""
+    return sum(tokens for _, tokens in _parts(turn, counter))
+
+
+def _memo_key(counter: BlockCounter) -> Hashable:
+    return "shape", counter.name
+
+
+def _parts(turn: Turn, counter: BlockCounter) -> Iterator[tuple[Key, int]]:
+    """The blocks of a turn as keys and tokens; the head is no message and costs only its blocks."""
+    extra = 0 if turn.parent is None else TURN_TOKENS
+    for block in turn.blocks:
+        yield (block.kind, block.tool), counter.count(block) + extra
+        extra = 0

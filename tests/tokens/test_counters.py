@@ -1,0 +1,148 @@
+"""A count is tiktoken's own, and there is no string that can't be counted."""
+
+from __future__ import annotations
+
+import pytest
+import tiktoken
+import tiktoken.model
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.errors import ConfigError
+from ctxkit.tokens import TiktokenCounter, counter_for
+from ctxkit.tokens._vocabulary import EncodingName, encoding
+
+NAMES: tuple[EncodingName, ...] = ("o200k_base", "cl100k_base")
+ANY_TEXT = st.lists(
+    st.characters(exclude_categories=())
+    | st.sampled_from(["\ud83d", "\ude00", "\U0001f600", " ", "\n", "/", "<|endoftext|>", "中"])
+).map("".join)
+SAFE_TO_SPLIT = "def f(x):\n    return [x, 'naïve', 12345]\n\n// a comment\n/ a slash\n\t\nEnd.\n"
+
+every_encoding = pytest.mark.parametrize("counter", [TiktokenCounter(name) for name in NAMES], ids=NAMES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _encodings_are_loaded() -> None:
+    for name in NAMES:
+        encoding(name)
+
+
+def reference_ids(counter: TiktokenCounter, text: str) -> list[int]:
+    return encoding(counter.name).encode(text, disallowed_special=())
+
+
+@every_encoding
+@given(text=st.text())
+def test_a_count_is_the_number_of_ids_that_tiktoken_gives(counter: TiktokenCounter, text: str) -> None:
+    assert counter.count(text) == len(reference_ids(counter, text))
+
+
+@every_encoding
+@given(text=ANY_TEXT)
+def test_any_string_is_counted_and_always_the_same(counter: TiktokenCounter, text: str) -> None:
+    assert counter.count(text) == TiktokenCounter(counter.name).count(text)
+
+
+@every_encoding
+@given(text=ANY_TEXT)
+def test_the_tokens_are_as_many_as_counted_and_make_up_the_text(counter: TiktokenCounter, text: str) -> None:
+    tokens = counter.tokens(text)
+    readable = "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    assert len(tokens) == counter.count(text)
+    assert b"".join(tokens).decode() == readable
+
+
+@every_encoding
+def test_the_name_of_a_control_token_is_counted_as_plain_text(counter: TiktokenCounter) -> None:
+    tokens = counter.tokens("<|endoftext|>")
+    assert len(tokens) > 1
+    assert b"".join(tokens) == b"<|endoftext|>"
+
+
+@every_encoding
+def test_a_lone_surrogate_is_counted_as_a_replacement_character(counter: TiktokenCounter) -> None:
+    assert counter.count("cut \ud83d here") == counter.count("cut \ufffd here")
+
+
+@every_encoding
+def test_a_text_of_many_lines_is_counted_in_pieces_without_changing_the_count(
+    counter: TiktokenCounter,
+) -> None:
+    text = SAFE_TO_SPLIT * 7_000
+    assert len(text) > 2 * 200_000
+    assert counter.count(text) == len(reference_ids(counter, text))
+
+
+@every_encoding
+@pytest.mark.parametrize("ending", ["", "x"])
+def test_a_million_spaces_in_a_row_are_counted(counter: TiktokenCounter, ending: str) -> None:
+    """`tiktoken` 0.14 raises on 1,000,055 and more whitespace characters in a row."""
+    assert counter.count(" " * 1_000_100 + ending) == pytest.approx(1_000_100 / 128, rel=0.01)
+
+
+class PanicException(BaseException):
+    """Named and derived as what tiktoken's Rust code raises when it panics."""
+
+
+@pytest.mark.parametrize("error", [PanicException, ValueError])
+def test_a_text_that_tiktoken_gives_up_on_counts_a_token_for_every_three_bytes(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def give_up(*_: object, **__: object) -> list[int]:
+        raise error
+
+    monkeypatch.setattr(tiktoken.Encoding, "encode", give_up)
+    counter = TiktokenCounter()
+    assert counter.count("") == 0
+    assert counter.count("naïve!") == 3
+    assert counter.tokens("naïve!") == [b"na\xc3", b"\xafve", b"!"]
+
+
+def test_a_keyboard_interrupt_while_counting_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> list[int]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tiktoken.Encoding, "encode", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        TiktokenCounter().count("text")
+
+
+def test_an_unknown_encoding_is_refused_when_the_counter_is_made() -> None:
+    with pytest.raises(ConfigError, match="known encodings: o200k_base, cl100k_base") as raised:
+        TiktokenCounter("p50k_base")  # type: ignore[arg-type]
+    assert raised.value.option == "encoding"
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (None, "o200k_base"),
+        ("", "o200k_base"),
+        ("claude-opus-5", "o200k_base"),
+        ("gpt-6", "o200k_base"),
+        ("gpt-4o-mini", "o200k_base"),
+        ("gpt-4.1", "o200k_base"),
+        ("gpt-4", "cl100k_base"),
+        ("openai/gpt-4-turbo", "cl100k_base"),
+        ("openai/gpt-4:extended", "cl100k_base"),
+        ("ft:gpt-3.5-turbo-0125:acme::1", "cl100k_base"),
+        ("ft:gpt-4:acme", "cl100k_base"),
+        ("gpt-35-turbo", "cl100k_base"),
+    ],
+)
+def test_a_model_is_counted_with_its_own_encoding_or_the_newest(model: str | None, name: str) -> None:
+    assert counter_for(model).name == name
+    assert counter_for(model) is counter_for(model)
+
+
+def test_openais_chat_models_get_the_encoding_that_tiktoken_gives_them() -> None:
+    """A tripwire: the prefixes are taken from `tiktoken.model`."""
+    table = {**tiktoken.model.MODEL_PREFIX_TO_ENCODING, **tiktoken.model.MODEL_TO_ENCODING}
+    chat = {
+        model: name.replace("o200k_harmony", "o200k_base")
+        for model, name in table.items()
+        if model.startswith(("gpt-", "ft:gpt-", "chatgpt-", "o1", "o3", "o4")) and model != "gpt-2"
+    }
+    assert len(chat) > 15
+    assert {model: counter_for(model).name for model in chat} == chat

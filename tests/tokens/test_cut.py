@@ -1,0 +1,122 @@
+"""A cut keeps its budget, its side of the text, whole characters, and is as long as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxkit.tokens import TiktokenCounter, Tokenizer, head, tail
+from ctxkit.tokens._vocabulary import EncodingName, encoding
+
+Cut = Callable[[str, int, Tokenizer], str]
+
+NAMES: tuple[EncodingName, ...] = ("o200k_base", "cl100k_base")
+COUNTER = TiktokenCounter()
+ANY_TEXT = st.lists(
+    st.characters(exclude_categories=())
+    | st.sampled_from(
+        ["\ud83d", "\ude00", "\U0001f9d1\U0001f3fd", "  ", "\n \n", "12345", "It'll", "<|endoftext|>"]
+    )
+).map("".join)
+
+every_encoding = pytest.mark.parametrize("counter", [TiktokenCounter(name) for name in NAMES], ids=NAMES)
+both_ends = pytest.mark.parametrize("cut", [head, tail])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _encodings_are_loaded() -> None:
+    for name in NAMES:
+        encoding(name)
+
+
+class Recording:
+    """Counts as `COUNTER` does, plus a frame around every text, and remembers what it was asked."""
+
+    name = "recording"
+
+    def __init__(self, *, frame: int = 0) -> None:
+        self.frame = frame
+        self.longest = 0
+
+    def count(self, text: str) -> int:
+        return self.frame + len(self.tokens(text))
+
+    def tokens(self, text: str) -> list[bytes]:
+        self.longest = max(self.longest, len(text))
+        return COUNTER.tokens(text)
+
+
+@every_encoding
+@given(text=ANY_TEXT, max_tokens=st.integers(min_value=-1, max_value=40))
+def test_a_head_is_a_prefix_within_its_budget_that_no_character_could_be_added_to(
+    counter: TiktokenCounter, text: str, max_tokens: int
+) -> None:
+    kept = head(text, max_tokens, counter)
+    assert text.startswith(kept)
+    assert counter.count(kept) <= max(0, max_tokens)
+    assert kept == text or counter.count(text[: len(kept) + 1]) > max_tokens
+
+
+@every_encoding
+@given(text=ANY_TEXT, max_tokens=st.integers(min_value=-1, max_value=40))
+def test_a_tail_is_a_suffix_within_its_budget_that_no_character_could_be_added_to(
+    counter: TiktokenCounter, text: str, max_tokens: int
+) -> None:
+    kept = tail(text, max_tokens, counter)
+    assert text.endswith(kept)
+    assert counter.count(kept) <= max(0, max_tokens)
+    assert kept == text or counter.count(text[len(text) - len(kept) - 1 :]) > max_tokens
+
+
+@both_ends
+@pytest.mark.parametrize("max_tokens", [0, -1, -1_000])
+def test_nothing_fits_into_no_tokens(cut: Cut, max_tokens: int) -> None:
+    assert cut("some text", max_tokens, COUNTER) == ""
+
+
+@both_ends
+def test_a_text_that_fits_is_given_back_whole(cut: Cut) -> None:
+    text = "def f():\n    return '\U0001f9d1\ud83d'\n"
+    assert cut(text, COUNTER.count(text), COUNTER) == text
+
+
+def test_a_cut_between_words_keeps_the_words_at_its_end() -> None:
+    text = "one two three four five six seven eight nine ten eleven twelve"
+    assert head(text, 3, COUNTER) == "one two three"
+    assert tail(text, 3, COUNTER) == " ten eleven twelve"
+
+
+@both_ends
+def test_a_character_of_several_tokens_is_kept_whole_or_not_at_all(cut: Cut) -> None:
+    rune = "\U00016a5c"
+    size = COUNTER.count(rune)
+    assert size > 2
+    assert cut(rune * 5, size - 1, COUNTER) == ""
+    assert cut(rune * 5, 3 * size - 1, COUNTER) == rune * 2
+
+
+@both_ends
+@pytest.mark.parametrize(
+    "text",
+    ["every line of this log is the same\n" * 100_000, " " * 3_000_000, "\ud83d" * 500_000],
+    ids=["lines", "spaces", "surrogates"],
+)
+def test_a_cut_reads_only_as_much_of_a_long_text_as_it_needs(cut: Cut, text: str) -> None:
+    counter = Recording()
+    kept = cut(text, 100, counter)
+    assert COUNTER.count(kept) == 100
+    assert counter.longest < 40_000
+
+
+@both_ends
+def test_what_a_counter_adds_to_every_text_is_taken_off_the_budget(cut: Cut) -> None:
+    text = "one two three four five six"
+    assert cut(text, 5, Recording(frame=3)) == cut(text, 2, COUNTER)
+
+
+@both_ends
+def test_nothing_is_left_where_a_counter_adds_more_than_the_budget(cut: Cut) -> None:
+    assert cut("one two three four five six", 2, Recording(frame=3)) == ""
