@@ -1,139 +1,47 @@
 """Requests, responses, tool calls and results: frozen values around the provider's own JSON.
 
-A request is a sequence of blocks over its native body. Turns (native messages) are interned along the
-history they stand in, so request N+1 shares the turns of request N and whatever was worked out for them.
-How a body is read and rebuilt belongs to a `Wire`; nothing here knows a provider.
+A request is a sequence of blocks over its native body. Request N+1 shares the turns of request N and
+whatever was worked out for them. How a body is read and rebuilt belongs to a `Wire`; nothing here knows a
+provider.
 """
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from ctxkit.blocks import Block, Kind, Turn, Where
+from ctxkit.histories import Histories, TurnReader
 from ctxkit.usage import Usage
+
+__all__ = [
+    "Accumulator",
+    "Block",
+    "Histories",
+    "Kind",
+    "ModelRequest",
+    "ModelResponse",
+    "ToolCall",
+    "ToolResult",
+    "Turn",
+    "Where",
+    "Wire",
+]
 
 S = TypeVar("S")
 
-Kind = Literal[
-    "tool_definition",
-    "system",
-    "user_text",
-    "assistant_text",
-    "thinking",
-    "tool_call",
-    "tool_result",
-    "image",
-    "document",
-    "other",
-]
-Where = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Block:
-    """One piece of a request or an answer.
-
-    Attributes:
-        kind: What it is.
-        text: What of it is text, as it would be counted; empty for a pure image.
-        digest: 16 bytes that stand for its native bytes.
-        where: The path to it in the body.
-        native: The provider's JSON for it. Never edit it in place.
-        tool: The tool's name, for a definition, a call or a result.
-        call_id: What ties a result to its call.
-        images: How many images and documents it holds.
-        client: For a tool call or result: whether the client runs the tool. What a provider's own tools ran
-            may be neither answered nor changed.
-        is_error: For a tool result: whether the tool failed.
-    """
-
-    kind: Kind
-    text: str
-    digest: bytes
-    where: Where
-    native: Any
-    tool: str | None = None
-    call_id: str | None = None
-    images: int = 0
-    client: bool = False
-    is_error: bool = False
-
-
-class Turn:
-    """One native message where it stands in a history, or the head (tools and system) in front of all.
-
-    Two requests that share a beginning share its turns, so `memo` is where anything that depends on a
-    turn and on what stands before it can be kept. Turns are made by `Histories`.
-
-    Attributes:
-        role: The native role, or `head`.
-        native: The provider's JSON. Never edit it in place.
-        blocks: Its blocks, in order.
-        parent: The turn before it; `None` for the head.
-    """
-
-    __slots__ = ("__weakref__", "_children", "blocks", "memo", "native", "parent", "role")
-
-    def __init__(self, role: str, native: Any, blocks: tuple[Block, ...], parent: Turn | None) -> None:
-        self.role = role
-        self.native = native
-        self.blocks = blocks
-        self.parent = parent
-        self.memo: dict[Hashable, Any] = {}
-        self._children: list[weakref.ref[Turn]] = []
-
-    def child(self, native: Any) -> Turn | None:
-        """The turn that follows this one with this native message, where it is known."""
-        for reference in reversed(self._children):
-            turn = reference()
-            if turn is not None and (turn.native is native or turn.native == native):
-                return turn
-        return None
-
-    def adopt(self, turn: Turn) -> None:
-        """Keep a turn findable as a child, for as long as something holds it."""
-        self._children = [reference for reference in self._children if reference() is not None]
-        self._children.append(weakref.ref(turn))
-
-    def ancestors(self) -> Iterator[Turn]:
-        """The turns before this one, nearest first, the head last."""
-        turn = self.parent
-        while turn is not None:
-            yield turn
-            turn = turn.parent
-
-
-class Wire(Protocol):
+class Wire(TurnReader, Protocol):
     """How one provider's bodies are read and rebuilt, without converting them."""
 
     @property
-    def name(self) -> str:
-        """Such as `anthropic_messages`."""
-        ...
-
-    def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
-        """The native messages; raises `BodyError` where there are none to be found."""
+    def messages_key(self) -> str:
+        """The key of a body's messages."""
         ...
 
     def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
         """The body with other messages."""
-        ...
-
-    def head_key(self, body: Mapping[str, Any]) -> Any:
-        """What of the body decides `head`: equal keys, equal heads."""
-        ...
-
-    def head(self, body: Mapping[str, Any]) -> tuple[Block, ...]:
-        """The blocks in front of the messages: tool definitions, then the system prompt."""
-        ...
-
-    def turn(self, message: Any, index: int, parent: Turn) -> Turn:
-        """One message as a turn after `parent`; raises `BodyError` where it is malformed."""
         ...
 
     def with_result_texts(self, message: Any, texts: Mapping[Where, str]) -> Any:
@@ -186,66 +94,6 @@ class Accumulator(Protocol):
         ...
 
 
-class Histories:
-    """Interns turns, so that a growing history is read once.
-
-    Args:
-        max_bytes: How many bytes of request bodies are kept for sharing, the most recent first.
-    """
-
-    def __init__(self, *, max_bytes: int = 64_000_000) -> None:
-        self.max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._heads: list[tuple[Any, weakref.ref[Turn]]] = []
-        self._tips: OrderedDict[int, tuple[Turn, int]] = OrderedDict()
-        self._bytes = 0
-
-    def read(self, wire: Wire, body: Mapping[str, Any], *, size: int = 0) -> tuple[Turn, ...]:
-        """The head and the turns of a body, shared with earlier bodies as far as they agree."""
-        messages = wire.messages(body)
-        with self._lock:
-            head = turn = self._head(wire, body)
-            turns = [head]
-            for index, message in enumerate(messages):
-                known = turn.child(message)
-                if known is None:
-                    if turn.memo.get(_KEPT):
-                        self._forget(turn)
-                    known = wire.turn(message, index, turn)
-                    turn.adopt(known)
-                turns.append(known)
-                turn = known
-            self._keep(turn, size)
-        return tuple(turns)
-
-    def _head(self, wire: Wire, body: Mapping[str, Any]) -> Turn:
-        key = (wire.name, wire.head_key(body))
-        self._heads = [(known, reference) for known, reference in self._heads if reference() is not None]
-        for known, reference in reversed(self._heads):
-            turn = reference()
-            if turn is not None and known == key:
-                return turn
-        head = Turn("head", None, wire.head(body), None)
-        self._heads.append((key, weakref.ref(head)))
-        return head
-
-    def _keep(self, tip: Turn, size: int) -> None:
-        self._forget(tip)
-        tip.memo[_KEPT] = True
-        self._tips[id(tip)] = (tip, size)
-        self._bytes += size
-        while self._bytes > self.max_bytes and len(self._tips) > 1:
-            self._forget(next(iter(self._tips.values()))[0])
-
-    def _forget(self, tip: Turn) -> None:
-        tip.memo.pop(_KEPT, None)
-        _, size = self._tips.pop(id(tip), (tip, 0))
-        self._bytes -= size
-
-
-_KEPT = "histories.kept"
-
-
 @dataclass(frozen=True, eq=False)
 class ModelRequest:
     """One request to a model: its native body, and views of it.
@@ -283,7 +131,8 @@ class ModelRequest:
 
     @cached_property
     def _chain(self) -> tuple[Turn, ...]:
-        return self.histories.read(self.wire, self.body, size=len(self.raw or b""))
+        raw = self.raw if self.origin is None else self.origin.raw
+        return self.histories.read(self.wire, self.body, size=len(raw or b""))
 
     @property
     def head(self) -> Turn:
@@ -361,12 +210,15 @@ class ModelRequest:
         """
         if not texts:
             return self
-        messages = []
-        for turn in self.turns:
-            mine = tuple((block.where, texts[block]) for block in turn.blocks if block in texts)
-            if mine and mine not in turn.memo:
-                turn.memo[mine] = self.wire.with_result_texts(turn.native, dict(mine))
-            messages.append(turn.memo[mine] if mine else turn.native)
+        edits: dict[int, list[tuple[Where, str]]] = {}
+        for block, text in texts.items():
+            edits.setdefault(int(block.where[1]), []).append((block.where, text))
+        messages = [turn.native for turn in self.turns]
+        for index, edit in edits.items():
+            memo, key = self.turns[index].memo, tuple(edit)
+            if key not in memo:
+                memo[key] = self.wire.with_result_texts(messages[index], dict(edit))
+            messages[index] = memo[key]
         return self.with_messages(messages)
 
     def side_call(self, purpose: str, **changes: Any) -> ModelRequest:

@@ -52,7 +52,7 @@ def wrap_function(
         raise AttachError(f"{function!r} has no readable signature; wrap it in a `def` of your own") from error
     parameters = list(signature.parameters)
     dispatcher = _looks_like_dispatcher(parameters) if dispatches is None else dispatches
-    tool_name: str = name or getattr(function, "__name__", type(function).__name__)
+    tool_name = name if name is not None else getattr(function, "__name__", type(function).__name__)
 
     def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolCall:
         bound = signature.bind(*args, **kwargs).arguments

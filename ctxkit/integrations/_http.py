@@ -20,6 +20,7 @@ from ctxkit.messages import Histories, ModelRequest, ModelResponse, Wire
 from ctxkit.stack import Stack, overrides
 from ctxkit.tasks import current_task
 from ctxkit.wire import wire_for_path
+from ctxkit.wire.growing import GrowingBodies
 from ctxkit.wire.native import body_object, dumps, loads
 from ctxkit.wire.sse import EventReader
 
@@ -88,6 +89,7 @@ class HttpCalls:
         self.stack = model_stack(stack)
         self.library = library
         self.histories = Histories()
+        self._bodies = GrowingBodies()
 
     def wire(self, request: Any) -> Wire | None:
         """The wire of a model call; `None` for every other request."""
@@ -98,7 +100,7 @@ class HttpCalls:
     def model_request(self, request: Any, wire: Wire, raw: bytes) -> ModelRequest:
         """The model request that an HTTP request carries; one that can't be read is passed on as it is."""
         try:
-            body = body_object(loads(raw))
+            body = self._bodies.read(raw, key=wire.messages_key)
         except BodyError as error:
             note_fault(f"{wire.name}: {type(error).__name__}", error)
             body = {}

@@ -229,30 +229,34 @@ class Content:
         """Nothing to let go of."""
 
 
-class ThroughClient:
-    """Sends through a client, blocking. Authentication and redirects are the outer client's work."""
+class ClientTransport:
+    """The transports of a client that is there already, blocking: its proxies, pools and certificates.
+
+    The client itself is left out: what it does around its transports (authentication, redirects, hooks) is
+    the outer client's work, once.
+    """
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     def handle_request(self, request: Any) -> Any:
         """Send one HTTP request."""
-        return self._client.send(request, stream=True, auth=None, follow_redirects=False)
+        return self._client._transport_for_url(request.url).handle_request(request)
 
     def close(self) -> None:
         """Close the client."""
         self._client.close()
 
 
-class AsyncThroughClient:
-    """Sends through a client, awaiting. Authentication and redirects are the outer client's work."""
+class AsyncClientTransport:
+    """The transports of a client that is there already, awaiting."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send one HTTP request."""
-        return await self._client.send(request, stream=True, auth=None, follow_redirects=False)
+        return await self._client._transport_for_url(request.url).handle_async_request(request)
 
     async def aclose(self) -> None:
         """Close the client."""

@@ -68,9 +68,9 @@ class AsyncTransport(shared.AsyncTransport, httpx.AsyncBaseTransport):
         super().__init__(stack, inner or httpx.AsyncHTTPTransport())
 
 
-class ThroughClient(shared.ThroughClient, httpx.BaseTransport):
-    """A transport that sends through a client that is there already."""
+class ClientTransport(shared.ClientTransport, httpx.BaseTransport):
+    """The transports of a client that is there already."""
 
 
-class AsyncThroughClient(shared.AsyncThroughClient, httpx.AsyncBaseTransport):
-    """A transport that sends through a client that is there already, awaiting."""
+class AsyncClientTransport(shared.AsyncClientTransport, httpx.AsyncBaseTransport):
+    """The transports of an awaiting client that is there already."""

@@ -68,9 +68,9 @@ class AsyncTransport(shared.AsyncTransport, httpx2.AsyncBaseTransport):
         super().__init__(stack, inner or httpx2.AsyncHTTPTransport())
 
 
-class ThroughClient(shared.ThroughClient, httpx2.BaseTransport):
-    """A transport that sends through a client that is there already."""
+class ClientTransport(shared.ClientTransport, httpx2.BaseTransport):
+    """The transports of a client that is there already."""
 
 
-class AsyncThroughClient(shared.AsyncThroughClient, httpx2.AsyncBaseTransport):
-    """A transport that sends through a client that is there already, awaiting."""
+class AsyncClientTransport(shared.AsyncClientTransport, httpx2.AsyncBaseTransport):
+    """The transports of an awaiting client that is there already."""

@@ -1,7 +1,8 @@
 """`wrap`: the same client with a stack under it.
 
 The client is copied through its own `copy`, with an HTTP client whose transport runs the stack and sends
-through the HTTP client that was there before: its proxies, pools, hooks and certificates stay in use.
+over the transports of the HTTP client that was there before: its proxies, pools and certificates stay in
+use, and its headers, cookies, hooks and authentication are taken over.
 """
 
 from __future__ import annotations
@@ -17,8 +18,19 @@ from ctxkit.integrations._http import model_stack
 
 C = TypeVar("C")
 _LIBRARIES = ("httpx2", "httpx")
-# What an HTTP client adds while it builds a request, as opposed to what it does while it sends one.
-_BUILDS = ("headers", "cookies", "params", "timeout", "base_url")
+# What an HTTP client does around its transports; the options of its constructor go by the same names.
+_OPTIONS = (
+    "auth",
+    "base_url",
+    "cookies",
+    "event_hooks",
+    "follow_redirects",
+    "headers",
+    "max_redirects",
+    "params",
+    "timeout",
+    "trust_env",
+)
 
 
 def wrap(client: C, stack: Middleware) -> C:
@@ -61,17 +73,11 @@ def _library_of(client: object) -> ModuleType | None:
 
 
 def _wrapped_http(client: Any, stack: Middleware, library: ModuleType) -> Any:
-    """An HTTP client that builds requests as this one does, and sends them through it."""
+    """An HTTP client that does all that this one does, with the stack above its transports."""
     integration = import_module(f"ctxkit.integrations.{library.__name__}")
     awaits = isinstance(client, library.AsyncClient)
     kind = library.AsyncClient if awaits else library.Client
     transport = integration.AsyncTransport if awaits else integration.Transport
-    inner = integration.AsyncThroughClient if awaits else integration.ThroughClient
-    return kind(
-        transport=transport(stack, inner(client)),
-        auth=client.auth,
-        follow_redirects=client.follow_redirects,
-        max_redirects=client.max_redirects,
-        trust_env=client.trust_env,
-        **{name: getattr(client, name) for name in _BUILDS},
-    )
+    inner = integration.AsyncClientTransport if awaits else integration.ClientTransport
+    options = {name: getattr(client, name) for name in _OPTIONS}
+    return kind(transport=transport(stack, inner(client)), **options)

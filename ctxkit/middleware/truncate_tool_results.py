@@ -11,7 +11,10 @@ from ctxkit.condense import MIN_TOKENS, truncate
 from ctxkit.errors import ConfigError
 from ctxkit.flow import Flow, Middleware, ModelNext, ToolNext
 from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult, Turn
-from ctxkit.tokens import Tokenizer, counter_for
+from ctxkit.tokens import Tokenizer, block_counter_for, counter_for
+
+# The cuts of a history, the last turn's first.
+_Cuts = tuple["_Cuts | None", Mapping[Block, str]]
 
 
 class TruncateToolResults(Middleware):
@@ -47,10 +50,12 @@ class TruncateToolResults(Middleware):
 
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Cut the results in the request."""
-        counter = counter_for(request.model)
+        key = (*self._key, block_counter_for(request.model).name)
+        state = request.fold(key, lambda head: None, lambda before, turn: self._step(before, turn, request.model))
         texts: dict[Block, str] = {}
-        for turn in request.turns:
-            texts.update(self._cut_turn(turn, counter))
+        while state is not None:
+            state, cut = state
+            texts.update(cut)
         return call_next(request.with_result_texts(texts))
 
     def wrap_tool_call(self, call: ToolCall, call_next: ToolNext) -> Flow[ToolResult]:
@@ -69,22 +74,20 @@ class TruncateToolResults(Middleware):
         matching = (limit for pattern, limit in self.per_tool.items() if fnmatchcase(name, pattern))
         return next(matching, self.max_tokens)
 
-    def _cut_turn(self, turn: Turn, counter: Tokenizer) -> Mapping[Block, str]:
-        """The results of a turn that are cut, worked out once a turn."""
-        key = (*self._key, counter.name)
-        if key not in turn.memo:
-            turn.memo[key] = {
-                block: text
-                for block in turn.blocks
-                if block.kind == "tool_result" and block.client
-                if (text := self._cut(block, counter)) != block.text
-            }
-        cut: Mapping[Block, str] = turn.memo[key]
-        return cut
+    def _step(self, before: _Cuts | None, turn: Turn, model: str | None) -> _Cuts | None:
+        cut = self._cut_turn(turn, model)
+        return (before, cut) if cut else before
 
-    def _cut(self, block: Block, counter: Tokenizer) -> str:
-        limit = self.limit(block.tool)
-        return block.text if limit is None else truncate(block.text, max_tokens=limit, counter=counter)
+    def _cut_turn(self, turn: Turn, model: str | None) -> dict[Block, str]:
+        """The results of a turn that are cut, and what stands for them."""
+        cut = {}
+        for block in turn.blocks:
+            limit = self.limit(block.tool) if block.kind == "tool_result" and block.client else None
+            if limit is not None and block_counter_for(model).count(block) > limit:
+                text = truncate(block.text, max_tokens=limit, counter=counter_for(model))
+                if text != block.text:
+                    cut[block] = text
+        return cut
 
 
 def _cut_content(content: Any, limit: int, counter: Tokenizer) -> Any:

@@ -5,8 +5,7 @@ Pure arithmetic: what a response costs comes from `prices`, what a request holds
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -70,22 +69,24 @@ def split(
         `usage`, and their dollars to those of `charge`, exactly.
     """
     billed = charge or Charge()
-    inputs: Counter[Key] = Counter()
-    outputs: Counter[Key] = Counter()
-    units: Counter[Key] = Counter()
+    sums: dict[Key, list[int]] = {}
     for part in (
         *_input_parts(usage, billed, total, prefix),
         *_output_parts(usage, billed, output),
         _Part(billed.other_usd, {WEB_SEARCH: 1}, WEB_SEARCH),
     ):
-        if part.input_tokens or part.output_tokens or part.usd:
+        amounts = (part.input_tokens, part.output_tokens, int(part.usd.scaleb(DECIMAL_PLACES)))
+        if any(amounts) or part.usd:
             weights = part.whole_weights()
-            inputs.update(_apportion(part.input_tokens, weights))
-            outputs.update(_apportion(part.output_tokens, weights))
-            units.update(_apportion(int(part.usd.scaleb(DECIMAL_PLACES)), weights))
-    dollars = _dollars(units, billed.total_usd)
+            rows = [sums.setdefault(key, [0, 0, 0]) for key in weights]
+            for column, amount in enumerate(amounts):
+                if amount:
+                    for row, share in zip(rows, _apportion(amount, list(weights.values())), strict=True):
+                        row[column] += share
+    dollars = _dollars({key: units for key, (_, _, units) in sums.items()}, billed.total_usd)
     return tuple(
-        Share(*key, inputs[key], outputs[key], None if charge is None else dollars[key]) for key in units
+        Share(*key, input_tokens, output_tokens, None if charge is None else dollars[key])
+        for key, (input_tokens, output_tokens, _) in sums.items()
     )
 
 
@@ -101,18 +102,18 @@ class _Part:
 
     def whole_weights(self) -> dict[Key, int]:
         """The weights in whole numbers; all of it on the fallback where there are none."""
-        weights = {key: round(weight * WEIGHTS_PER_TOKEN) for key, weight in self.weights.items()}
-        return {key: weight for key, weight in weights.items() if weight > 0} or {self.fallback: 1}
+        weights = ((key, round(weight * WEIGHTS_PER_TOKEN)) for key, weight in self.weights.items())
+        return {key: weight for key, weight in weights if weight > 0} or {self.fallback: 1}
 
 
-def _apportion(amount: int, weights: Mapping[Key, int]) -> dict[Key, int]:
+def _apportion(amount: int, weights: Sequence[int]) -> list[int]:
     """Split a whole number in proportion to weights; what is left over goes to the largest remainders."""
-    everything = sum(weights.values())
-    shares = {key: amount * weight // everything for key, weight in weights.items()}
-    if left := amount - sum(shares.values()):
-        by_remainder = sorted(weights, key=lambda key: amount * weights[key] % everything, reverse=True)
-        for key in by_remainder[:left]:
-            shares[key] += 1
+    everything = sum(weights)
+    shares = [amount * weight // everything for weight in weights]
+    if left := amount - sum(shares):
+        remainders = [amount * weight % everything for weight in weights]
+        for index in sorted(range(len(weights)), key=remainders.__getitem__, reverse=True)[:left]:
+            shares[index] += 1
     return shares
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Hashable
+from collections.abc import Awaitable, Hashable
 from concurrent.futures import Future
 from threading import Lock
 
@@ -23,7 +22,12 @@ class Flight:
 
     def wait(self) -> Perform:
         """The step that waits until the call has ended, however it did."""
-        return Perform(self._landed.result, lambda: asyncio.shield(asyncio.wrap_future(self._landed)))
+        return Perform(self._landed.result, self._wait_async)
+
+    def _wait_async(self) -> Awaitable[None]:
+        import asyncio
+
+        return asyncio.shield(asyncio.wrap_future(self._landed))
 
     def land(self) -> None:
         """The call has ended: let the others go on."""

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 from typing import Any
 
 
@@ -110,7 +111,7 @@ class Handler(BaseHTTPRequestHandler):
         return b"".join(chunks)
 
     def _send(self, response: PreparedResponse) -> None:
-        self.close_connection = response.after_bytes is not None
+        self.close_connection |= response.after_bytes is not None
         if response.after_bytes == 0:
             return
         self.send_response(response.status)
@@ -129,8 +130,10 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
 
-class Listener(ThreadingHTTPServer):
+class Listener(ThreadingTCPServer):
     """Listens on a free port of the loopback address, in threads of its own, until it is closed.
+
+    It is no `ThreadingHTTPServer`, because that one looks up the host's name, which can take seconds.
 
     Args:
         respond: Makes the response to a request. Called from several threads.
@@ -150,6 +153,12 @@ class Listener(ThreadingHTTPServer):
         self._connections: dict[Any, threading.Thread] = {}
         self._loop = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
         self._loop.start()
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        port: int = self.server_address[1]
+        return port
 
     def close(self) -> None:
         """Hang up on everyone, and wait for the threads to end."""

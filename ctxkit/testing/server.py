@@ -73,7 +73,7 @@ class ModelServer:
     @property
     def url(self) -> str:
         """Where it listens, such as `http://127.0.0.1:40123`."""
-        return f"http://127.0.0.1:{self._listener.server_port}"
+        return f"http://127.0.0.1:{self._listener.port}"
 
     def close(self) -> None:
         """Hang up on every client and free the port. Closing twice is allowed."""

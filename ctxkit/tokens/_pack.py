@@ -49,5 +49,5 @@ def main(source: Path, target: Path) -> None:
         (target / file_name(name)).write_bytes(pack(original))
 
 
-if __name__ == "__main__":  # pragma: no cover - a test runs it in a process of its own
+if __name__ == "__main__":
     main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).with_name("vocab"))

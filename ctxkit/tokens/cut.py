@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from ctxkit.tokens.counters import Tokenizer
 
-CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 5
 
 # The last tokens of a stretch may change with what follows it.
 MARGIN_TOKENS = 8
 
+# Where the first, or the last, so many of a whole number of things are.
 _End = Callable[[int, int], slice]
 
 
@@ -50,17 +51,30 @@ def _cut(text: str, max_tokens: int, counter: Tokenizer, end: _End) -> str:
     def part(chars: int) -> str:
         return text[end(len(text), chars)]
 
+    def excess(chars: int) -> int:
+        return counter.count(part(chars)) - max_tokens
+
     if max_tokens <= 0:
         return ""
     tokens = _tokens_at(text, max_tokens + MARGIN_TOKENS, counter, end)
     kept = min(max_tokens, len(tokens))
     chars = _whole_chars(tokens[end(len(tokens), kept)])
-    while chars and (excess := counter.count(part(chars)) - max_tokens) > 0:
-        kept = max(0, kept - excess)
+    while chars and (over := excess(chars)) > 0:
+        kept = max(0, kept - over)
         chars = _whole_chars(tokens[end(len(tokens), kept)])
-    while chars < len(text) and counter.count(part(chars + 1)) <= max_tokens:
-        chars += 1
-    return part(chars)
+    return part(_grown(chars, lambda more: more <= len(text) and excess(more) <= 0))
+
+
+def _grown(size: int, fits: Callable[[int], bool]) -> int:
+    """A size that fits while the next one does not, searched for in steps that double, then halve."""
+    step = 1
+    while fits(size + step):
+        size += step
+        step *= 2
+    while step := step // 2:
+        if fits(size + step):
+            size += step
+    return size
 
 
 def _tokens_at(text: str, enough: int, counter: Tokenizer, end: _End) -> list[bytes]:

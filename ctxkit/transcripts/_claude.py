@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from ctxkit.transcripts._fields import measured, moment, objects
 from ctxkit.transcripts._files import Source
@@ -95,7 +95,8 @@ class Conversation:
         """Add what the user or a tool said, and say where; the results of one answer are one message."""
         last = self.messages[-1] if self.messages else {}
         if has_results(content) and last.get("role") == "user" and has_results(last["content"]):
-            last["content"].extend(content)
+            given = [_identity(part) for part in last["content"]]
+            last["content"].extend(part for part in objects(content) if _identity(part) not in given)
         else:
             self.messages.append({"role": "user", "content": own(content)})
         return len(self.messages) - 1
@@ -150,7 +151,7 @@ class Conversation:
         )
 
 
-def is_content(content: Any) -> bool:
+def is_content(content: Any) -> TypeGuard[str | list[Any]]:
     """Whether the content of a message can be read: a string, or a list of blocks."""
     return isinstance(content, str) or (
         isinstance(content, list) and all(isinstance(part, Mapping) for part in content)
@@ -165,6 +166,11 @@ def has_results(content: Any) -> bool:
 def own(content: str | list[Any]) -> str | list[Any]:
     """The content of a message, in a list that may be added to."""
     return list(content) if isinstance(content, list) else content
+
+
+def _identity(part: Mapping[str, Any]) -> Any:
+    """What two parts have in common that say the same: a call has one result, however often it is logged."""
+    return part.get("tool_use_id", part)
 
 
 def _blocks(content: Any) -> list[Any]:

@@ -11,11 +11,11 @@ from ctxkit.transcripts.base import RecordedRequest
 from ctxkit.usage import Usage
 from ctxkit.wire.usage_fields import mapping
 
-ASSISTANT_ROLES = frozenset({"assistant", "model"})
+ASSISTANT_ROLES = ("assistant", "model")
 
 
 def measured(usage: Usage | None) -> Usage | None:
-    """The usage, or `None` where it says that nothing was sent: no request is empty, zeros stand for unknown."""
+    """The usage, or `None` where it says that nothing was sent: no request is empty, so that is unknown."""
     return usage if usage is not None and usage.input_tokens != 0 else None
 
 

@@ -121,7 +121,8 @@ def _read_lines(path: Path) -> Iterator[Line | Skipped]:
                     yield Line(number, line)
     except READ_ERRORS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        yield Skipped(str(path), number + 1 if number else None, f"can't be read any further: {reason}")
+        where, what = (number + 1, "can't be read any further") if number else (None, "can't be read")
+        yield Skipped(str(path), where, f"{what}: {reason}")
 
 
 def _is_json(raw: bytes) -> bool:

@@ -18,7 +18,7 @@ from ctxkit.wire.usage_fields import mapping
 
 FORMAT = "claude_code"
 INCOMPLETE = "the system prompt and the tool definitions are not in this log"
-NOTES = frozenset({"file-history-snapshot", "queue-operation"})
+NOTES = ("file-history-snapshot", "queue-operation")
 MAIN = ""
 
 
@@ -89,6 +89,8 @@ class _Session:
         self.meta.setdefault("client_version", record.get("version"))
         parent = string(record.get("parentUuid")) or ""
         chain = self._chain(line, record, uuid, parent)
+        if uuid in chain.positions:
+            return None
         position = chain.positions.get(parent)
         if record.get("subtype") == "compact_boundary":
             chain.conversation.mark(mapping(record.get("compactMetadata")))
@@ -109,9 +111,7 @@ class _Session:
             self._chains[key] = _Chain(Conversation(key, line))
         return self._chains[key]
 
-    def _add_message(
-        self, chain: _Chain, line: int, record: Mapping[str, Any], position: int | None
-    ) -> int:
+    def _add_message(self, chain: _Chain, line: int, record: Mapping[str, Any], position: int | None) -> int:
         if record["type"] == "assistant":
             return chain.conversation.add_assistant(record).position
         content = record["message"]["content"]

@@ -17,7 +17,7 @@ from ctxkit.wire.usage_fields import count, inclusive, known, mapping
 FORMAT = "codex"
 WIRE = "openai_responses"
 INCOMPLETE = "the tool definitions are not in this log"
-TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 
 
 def codex_usage(native: Any) -> Usage | None:
@@ -103,7 +103,12 @@ class _Session:
     def _compact(self, payload: Mapping[str, Any]) -> None:
         """The context begins anew, with what the client put in place of the history."""
         self.marks.append({"at": len(self.messages), "kind": "compaction", "meta": {}})
-        self.messages.extend(objects(payload.get("replacement_history")))
+        history = objects(payload.get("replacement_history"))
+        summary = string(payload.get("message"))
+        if summary is not None and not history:
+            content = [{"type": "input_text", "text": summary}]
+            history = [{"type": "message", "role": "user", "content": content}]
+        self.messages.extend(history)
         self.answer_start = None
 
     def _count(self, info: Mapping[str, Any], timestamp: Any) -> None:

@@ -52,7 +52,7 @@ def _transcript(
 ) -> Transcript:
     meta = mapping(record["meta"])
     usage = record.get("usage")
-    tools = objects(record.get("tools"))
+    tools: Sequence[Any] = objects(record.get("tools"))
     if isinstance(usage, list):
         requests = tuple(_request(entry, record, len(messages)) for entry in objects(usage))
     else:

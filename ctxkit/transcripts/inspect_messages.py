@@ -39,8 +39,8 @@ def _message(native: Mapping[str, Any]) -> dict[str, Any]:
     content = native.get("content")
     message: dict[str, Any] = {"role": role, "content": content}
     if isinstance(content, list):
-        message["content"] = [_part(part) for part in objects(content) if part.get("type") != "reasoning"]
-        reasoning = [text(part.get("reasoning")) for part in objects(content) if part.get("type") == "reasoning"]
+        message["content"] = [_part(part) for part in objects(content) if "reasoning" not in part]
+        reasoning = [text(part["reasoning"]) for part in objects(content) if "reasoning" in part]
         if reasoning:
             message["reasoning_content"] = "\n".join(reasoning)
     if role == "tool":

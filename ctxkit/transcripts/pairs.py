@@ -1,9 +1,9 @@
-"""Recorded pairs of a request and what came back: `{request, response}`, or `{request, usage}`."""
+"""Recorded pairs of a request and what came back: `{request, response}`, or `{request, usage, ...}`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from ctxkit.transcripts import bodies
 from ctxkit.transcripts._fields import measured, moment, objects
@@ -11,20 +11,44 @@ from ctxkit.transcripts._files import Source
 from ctxkit.transcripts._providers import provider_of
 from ctxkit.transcripts.base import RecordedRequest, Transcript
 from ctxkit.usage import Usage
-from ctxkit.wire import usage_fields
+from ctxkit.wire.anthropic_messages import ANTHROPIC_MESSAGES
+from ctxkit.wire.bedrock_converse import BEDROCK_CONVERSE
+from ctxkit.wire.gemini import GEMINI
 from ctxkit.wire.native import string
+from ctxkit.wire.openai_chat import OPENAI_CHAT
+from ctxkit.wire.openai_responses import OPENAI_RESPONSES
 from ctxkit.wire.usage_fields import mapping
 
 FORMAT = "pair"
-WIRES: Mapping[str, str] = {
-    "messages": "anthropic_messages",
-    "invoke_anthropic": "anthropic_messages",
-    "chat": "openai_chat",
-    "responses": "openai_responses",
-    "responses_compact": "openai_responses",
-    "generateContent": "gemini",
-    "converse": "bedrock_converse",
+
+
+class AnswerReader(Protocol):
+    """What of a wire is needed here."""
+
+    @property
+    def name(self) -> str:
+        """Such as `anthropic_messages`."""
+        ...
+
+    def usage(self, body: Mapping[str, Any]) -> Usage | None:
+        """The usage that a response body reports."""
+        ...
+
+    def stop_reason(self, body: Mapping[str, Any]) -> str | None:
+        """Why the answer ended."""
+        ...
+
+
+APIS: Mapping[str, AnswerReader] = {
+    "messages": ANTHROPIC_MESSAGES,
+    "invoke_anthropic": ANTHROPIC_MESSAGES,
+    "chat": OPENAI_CHAT,
+    "responses": OPENAI_RESPONSES,
+    "responses_compact": OPENAI_RESPONSES,
+    "generateContent": GEMINI,
+    "converse": BEDROCK_CONVERSE,
 }
+BY_NAME: Mapping[str | None, AnswerReader] = {wire.name: wire for wire in APIS.values()}
 
 
 def detect(record: Mapping[str, Any]) -> bool:
@@ -35,39 +59,70 @@ def detect(record: Mapping[str, Any]) -> bool:
 def read(source: Source) -> Iterator[Transcript]:
     """One transcript for each pair: the request's messages, then the answer."""
     for line, record in source.records():
-        request = mapping(record.get("request"))
         api = string(record.get("api"))
-        wire = bodies.wire_name(request) if api is None else WIRES.get(api)
-        if not detect(record) or wire is None:
-            source.skip(line, "not a model call with its answer" if api is None else f"{api} is no model call")
+        known_by_body = BY_NAME.get(bodies.wire_name(mapping(record.get("request"))))
+        wire = known_by_body if api is None else APIS.get(api)
+        if not detect(record):
+            source.skip(line, "not a request with what came back")
+        elif wire is None:
+            source.skip(line, f"{api or 'the request'} is no model call")
         else:
-            yield _transcript(record, request, wire, path=source.path, line=line)
+            yield _transcript(record, wire, path=source.path, line=line)
 
 
-def _transcript(
-    record: Mapping[str, Any], request: Mapping[str, Any], wire: str, *, path: str, line: int
-) -> Transcript:
-    messages = bodies.messages_of(request, wire)
+def _transcript(record: Mapping[str, Any], wire: AnswerReader, *, path: str, line: int) -> Transcript:
+    request = mapping(record["request"])
+    response = _response(record, wire.name)
+    messages = bodies.messages_of(request, wire.name)
     model = string(request.get("model")) or string(record.get("model"))
-    response = mapping(record.get("response"))
-    answered_by = string(record.get("response_model")) or string(response.get("model"))
-    answer = RecordedRequest(
+    answered = RecordedRequest(
         input_messages=len(messages),
-        usage=measured(_usage(record, response, wire)),
-        model=answered_by,
-        stop_reason=string(record.get("stop_reason")) or string(response.get("stop_reason")),
+        usage=measured(wire.usage(response)),
+        model=string(record.get("response_model")) or string(response.get("model")),
+        stop_reason=string(record.get("stop_reason")) or wire.stop_reason(response),
         timestamp=moment(record.get("timestamp")),
     )
     return Transcript(
         id=str(record.get("id", line)),
         format=FORMAT,
-        wire=wire,
-        provider=provider_of(model or answered_by, record.get("provider") or bodies.HOSTS.get(wire)),
+        wire=wire.name,
+        provider=provider_of(model, record.get("provider", bodies.HOSTS.get(wire.name))),
         model=model,
-        system=bodies.system_of(request, wire),
-        tools=bodies.tools_of(request, wire),
-        messages=[*messages, *_answers(record, response, wire)],
-        requests=(answer,),
+        system=bodies.system_of(request, wire.name),
+        tools=bodies.tools_of(request, wire.name),
+        messages=[*messages, *_answer(record, response, wire.name)],
+        requests=(answered,),
         path=path,
         line=line,
     )
+
+
+def _response(record: Mapping[str, Any], wire: str) -> Mapping[str, Any]:
+    """The response body, or as much of one as the record's own usage makes."""
+    usage_key = "usageMetadata" if wire == "gemini" else "usage"
+    return mapping(record.get("response")) or {usage_key: record.get("usage")}
+
+
+def _answer(record: Mapping[str, Any], response: Mapping[str, Any], wire: str) -> list[Any]:
+    """What the model said, as messages of the wire; none where the record does not say."""
+    said = objects(record.get("response_output")) or objects(_said(response, wire))
+    if not said or wire == "openai_responses":
+        return said
+    if wire == "openai_chat":
+        return said[:1]
+    if wire == "gemini":
+        return [{"role": "model", "parts": said}]
+    return [{"role": "assistant", "content": said}]
+
+
+def _said(response: Mapping[str, Any], wire: str) -> Any:
+    if wire == "openai_chat":
+        return [choice.get("message") for choice in objects(response.get("choices"))]
+    if wire == "openai_responses":
+        return response.get("output")
+    if wire == "gemini":
+        candidates = objects(response.get("candidates"))
+        return mapping(candidates[0].get("content")).get("parts") if candidates else None
+    if wire == "bedrock_converse":
+        return mapping(mapping(response.get("output")).get("message")).get("content")
+    return response.get("content")

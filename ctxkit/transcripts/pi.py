@@ -14,13 +14,12 @@ from ctxkit.transcripts._files import Source
 from ctxkit.transcripts._providers import provider_of
 from ctxkit.transcripts.base import RecordedRequest, Transcript
 from ctxkit.usage import Usage
-from ctxkit.wire.native import dumps, string, text
+from ctxkit.wire.native import string, text
 from ctxkit.wire.usage_fields import count, known, mapping, uncached
 
 FORMAT = "pi"
 WIRE = "anthropic_messages"
 INCOMPLETE = "the system prompt and the tool definitions are not in this log"
-ENTRIES = frozenset({"session", "message", "compaction"})
 
 
 def pi_usage(native: Any) -> Usage | None:

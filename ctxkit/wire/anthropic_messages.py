@@ -36,6 +36,7 @@ class AnthropicMessages:
     """The wire `anthropic_messages`."""
 
     name = "anthropic_messages"
+    messages_key = "messages"
 
     def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
         """The list under `messages`."""

@@ -42,6 +42,7 @@ class OpenAIChat:
     """The wire `openai_chat`."""
 
     name = "openai_chat"
+    messages_key = "messages"
 
     def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
         """The list under `messages`."""

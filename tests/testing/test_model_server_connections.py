@@ -8,6 +8,7 @@ import socket
 import struct
 import threading
 import time
+import zlib
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
@@ -58,11 +59,11 @@ def test_an_answer_announces_its_length_and_a_stream_does_not() -> None:
     assert streamed.headers["content-length"] is None
 
 
-@pytest.mark.parametrize("options", [{}, {"chunk_size": 50}], ids=["events", "size"])
-def test_a_stream_comes_event_by_event_or_in_chunks_of_one_size(options: dict[str, Any]) -> None:
-    with ModelServer([reply("None.")], **options) as server, dial(server) as client:
-        head = f"POST /v1/messages HTTP/1.1\r\nConnection: close\r\nContent-Length: {len(STREAMED)}\r\n\r\n"
-        client.sendall((head + STREAMED).encode())
+def streamed_chunks(server: ModelServer) -> list[bytes]:
+    """The HTTP chunks of one streamed answer, without the empty one that ends it."""
+    head = "POST /v1/messages HTTP/1.1\r\nAccept-Encoding: gzip\r\nConnection: close"
+    with dial(server) as client:
+        client.sendall(f"{head}\r\nContent-Length: {len(STREAMED)}\r\n\r\n{STREAMED}".encode())
         answer = b"".join(iter(lambda: client.recv(65_536), b""))
     _, _, rest = answer.partition(b"\r\n\r\n")
     chunks = []
@@ -70,13 +71,27 @@ def test_a_stream_comes_event_by_event_or_in_chunks_of_one_size(options: dict[st
         size, _, rest = rest.partition(b"\r\n")
         chunks.append(rest[: int(size, 16)])
         rest = rest[int(size, 16) + 2 :]
-    *chunks, last, end = chunks
-    assert end == b""
+    assert chunks.pop() == b""
+    return chunks
+
+
+def test_a_stream_comes_event_by_event_even_when_it_is_compressed() -> None:
+    with ModelServer([reply("None.")]) as server:
+        plain = streamed_chunks(server)
+    with ModelServer([reply("None.")], gzip=True) as server:
+        *packed, trailer = streamed_chunks(server)
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    assert [unpacker.decompress(chunk) for chunk in packed] == plain
+    assert unpacker.decompress(trailer) == b""
+    assert unpacker.eof
+    assert all(chunk.startswith(b"event: ") and chunk.count(b"\n\n") == 1 for chunk in plain)
+
+
+def test_a_stream_is_split_anywhere_by_the_chunk_size() -> None:
+    with ModelServer([reply("None.")], chunk_size=50) as server:
+        *chunks, last = streamed_chunks(server)
+    assert {len(chunk) for chunk in chunks} == {50}
     assert b"".join([*chunks, last]).endswith(b'data: {"type":"message_stop"}\n\n')
-    if options:
-        assert {len(chunk) for chunk in chunks} == {50}
-    else:
-        assert all(chunk.startswith(b"event: ") and chunk.count(b"\n\n") == 1 for chunk in chunks)
 
 
 def test_answers_are_compressed_only_for_clients_that_accept_it() -> None:

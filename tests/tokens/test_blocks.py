@@ -40,6 +40,20 @@ def test_a_block_costs_its_text_and_a_constant_for_every_image() -> None:
     assert counter.count(block("", images=1)) == IMAGE_TOKENS
 
 
+def test_a_text_of_more_than_a_million_characters_is_estimated_from_both_its_ends() -> None:
+    letters = Letters()
+    text = "a" * 1_000_000 + "b" * 500_000
+    assert BlockCounter(letters).count(block(text, images=1)) == 1_500_000 + IMAGE_TOKENS
+    assert letters.counted == ["a" * 500_000, "b" * 500_000]
+
+
+def test_a_text_of_a_million_characters_is_counted_whole() -> None:
+    letters = Letters()
+    text = "a" * 500_000 + "b" * 500_000
+    assert BlockCounter(letters).count(block(text)) == 1_000_000
+    assert letters.counted == [text]
+
+
 def test_equal_blocks_are_counted_once() -> None:
     letters = Letters()
     counter = BlockCounter(letters)

@@ -17,7 +17,6 @@ ANY_TEXT = st.lists(
     st.characters(exclude_categories=())
     | st.sampled_from(["\ud83d", "\ude00", "\U0001f600", " ", "\n", "/", "<|endoftext|>", "中"])
 ).map("".join)
-SAFE_TO_SPLIT = "def f(x):\n    return [x, 'naïve', 12345]\n\n// a comment\n/ a slash\n\t\nEnd.\n"
 
 every_encoding = pytest.mark.parametrize("counter", [TiktokenCounter(name) for name in NAMES], ids=NAMES)
 
@@ -66,11 +65,13 @@ def test_a_lone_surrogate_is_counted_as_a_replacement_character(counter: Tiktoke
 
 
 @every_encoding
-def test_a_text_of_many_lines_is_counted_in_pieces_without_changing_the_count(
-    counter: TiktokenCounter,
+@pytest.mark.parametrize("joined", ["{\n//", "}\n\n\n\n", "x\n \n y", "a\nb"])
+def test_a_long_text_is_counted_in_pieces_without_changing_the_count(
+    counter: TiktokenCounter, joined: str
 ) -> None:
-    text = SAFE_TO_SPLIT * 7_000
-    assert len(text) > 2 * 200_000
+    """The 200,000th character, where a piece would be full, is the first newline of `joined`."""
+    text = "a line\n" * 28_571 + " " + joined + "the rest\n" * 30_000
+    assert text[199_999] == "\n"
     assert counter.count(text) == len(reference_ids(counter, text))
 
 

@@ -33,19 +33,19 @@ def _encodings_are_loaded() -> None:
 
 
 class Recording:
-    """Counts as `COUNTER` does, plus a frame around every text, and remembers what it was asked."""
+    """Counts as `COUNTER` does, plus a frame around every text, and remembers how long they were."""
 
     name = "recording"
 
     def __init__(self, *, frame: int = 0) -> None:
         self.frame = frame
-        self.longest = 0
+        self.asked: list[int] = []
 
     def count(self, text: str) -> int:
         return self.frame + len(self.tokens(text))
 
     def tokens(self, text: str) -> list[bytes]:
-        self.longest = max(self.longest, len(text))
+        self.asked.append(len(text))
         return COUNTER.tokens(text)
 
 
@@ -108,13 +108,42 @@ def test_a_cut_reads_only_as_much_of_a_long_text_as_it_needs(cut: Cut, text: str
     counter = Recording()
     kept = cut(text, 100, counter)
     assert COUNTER.count(kept) == 100
-    assert counter.longest < 40_000
+    assert max(counter.asked) < 40_000
+    assert len(counter.asked) < 15
+
+
+@every_encoding
+def test_a_head_holds_at_least_the_first_tokens_of_the_whole_text(counter: TiktokenCounter) -> None:
+    text = "Deployment\tsucceeded; observability: counterrevolutionaries internationalised " * 20
+    tokens = counter.tokens(text)
+    for max_tokens in range(1, len(tokens)):
+        assert len(head(text, max_tokens, counter)) >= len(b"".join(tokens[:max_tokens]))
+
+
+class Sparing(Recording):
+    """Counts five characters as one, though each is a token by itself."""
+
+    def count(self, text: str) -> int:
+        self.asked.append(len(text))
+        return (len(text) + 4) // 5
+
+    def tokens(self, text: str) -> list[bytes]:
+        return [character.encode() for character in text]
+
+
+@both_ends
+def test_a_cut_grows_where_its_tokens_count_less_together(cut: Cut) -> None:
+    counter = Sparing()
+    assert cut("x" * 10_000, 200, counter) == "x" * 1_000
+    assert len(counter.asked) < 25
 
 
 @both_ends
 def test_what_a_counter_adds_to_every_text_is_taken_off_the_budget(cut: Cut) -> None:
-    text = "one two three four five six"
-    assert cut(text, 5, Recording(frame=3)) == cut(text, 2, COUNTER)
+    text = "one two three four five six " * 50
+    counter = Recording(frame=30)
+    assert cut(text, 230, counter) == cut(text, 200, COUNTER)
+    assert len(counter.asked) < 10
 
 
 @both_ends

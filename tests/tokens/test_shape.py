@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.messages import Block, Histories, ModelRequest
-from ctxkit.tokens import IMAGE_TOKENS, BlockCounter, Shape, prefix, shape_of
+from ctxkit.tokens import IMAGE_TOKENS, BlockCounter, Shape, prefix, shape_of, turn_tokens
 from ctxkit.wire import wire_named
+
+Key = tuple[str, str | None]
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aWNvbg=="}}
 READ_FILE = {"name": "read_file", "input_schema": {"type": "object"}}
@@ -58,9 +60,11 @@ def request_of(messages: list[Any], *, histories: Histories | None = None, **bod
     return ModelRequest(wire, {"messages": messages, **body}, histories=histories or Histories())
 
 
-def blockwise(request: ModelRequest) -> list[tuple[tuple[str, str | None], int]]:
+def blockwise(request: ModelRequest) -> list[tuple[Key, int]]:
     """The blocks of a request as keys and tokens, spelled out."""
-    parts = [((block.kind, block.tool), len(block.text)) for block in request.head.blocks]
+    parts: list[tuple[Key, int]] = [
+        ((block.kind, block.tool), len(block.text)) for block in request.head.blocks
+    ]
     for turn in request.turns:
         for place, block in enumerate(turn.blocks):
             size = len(block.text) + IMAGE_TOKENS * block.images + (4 if place == 0 else 0)
@@ -115,6 +119,13 @@ def test_the_keys_of_a_shape_add_up_to_its_total(messages: list[Any], head: dict
     request = request_of(messages, **head)
     shape = shape_of(request, BlockCounter(Letters()))
     assert shape.total == sum(shape.by_key.values()) == sum(size for _, size in blockwise(request))
+
+
+@given(messages=MESSAGES, head=HEADS)
+def test_the_tokens_of_the_turns_add_up_to_the_total(messages: list[Any], head: dict[str, Any]) -> None:
+    request, counter = request_of(messages, **head), BlockCounter(Letters())
+    turns = (request.head, *request.turns)
+    assert sum(turn_tokens(turn, counter) for turn in turns) == shape_of(request, counter).total
 
 
 def test_a_longer_request_asks_only_about_its_new_turns() -> None:
@@ -177,7 +188,7 @@ def test_a_prefix_holds_the_first_blocks_in_their_order(
     parts = blockwise(request)
     ends = list(accumulate((size for _, size in parts), initial=0))
     tokens = share * ends[-1]
-    expected: dict[tuple[str, str | None], float] = {}
+    expected: dict[Key, float] = {}
     for (key, size), begin in zip(parts, ends, strict=False):
         expected[key] = expected.get(key, 0) + min(size, max(0.0, tokens - begin))
     found = prefix(request, BlockCounter(Letters()), tokens)

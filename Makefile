@@ -1,0 +1,39 @@
+# Everything runs in a virtual environment of its own; `make demo` and `make test` set it up by themselves.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types layers tests nightly bench clean
+
+demo: $(VENV)/.ready
+	$(BIN)/ctxkit demo
+
+test: lint types layers tests
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+layers: $(VENV)/.ready
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.ready
+	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=100
+
+nightly: $(VENV)/.ready
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest
+
+bench: $(VENV)/.ready
+	$(BIN)/python benchmarks/overhead.py
+
+clean:
+	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ctxkit needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@

@@ -1,0 +1,7 @@
+"""Recorded runs, read from the files of many programs into one shape."""
+
+from ctxkit.transcripts._load import load
+from ctxkit.transcripts._sessions import find_session_files
+from ctxkit.transcripts.base import RecordedRequest, Skipped, Transcript
+
+__all__ = ["RecordedRequest", "Skipped", "Transcript", "find_session_files", "load"]

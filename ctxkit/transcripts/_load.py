@@ -1,0 +1,81 @@
+"""`load`: any path, any known format, told by what stands in the files and never by their names."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from ctxkit.transcripts import bodies, claude_code, claude_stream, codex, corpus, pairs, pi
+from ctxkit.transcripts._files import Record, Source, expand, read_records
+from ctxkit.transcripts.base import Skipped, Transcript
+
+logger = logging.getLogger("ctxkit.transcripts")
+HEAD = 100  # so many lines may pass before one tells the format
+
+
+class Reader(Protocol):
+    """What each format's module offers."""
+
+    def detect(self, record: Mapping[str, Any], /) -> bool:
+        """Whether a record can only stand in a file of this format."""
+        ...
+
+    def read(self, source: Source, /) -> Iterator[Transcript]:
+        """The transcripts of a file, as far as they can be read."""
+        ...
+
+
+READERS: tuple[Reader, ...] = (corpus, codex, claude_code, claude_stream, pi, pairs, bodies)
+
+
+def load(path: str | Path, *, on_skip: Callable[[Skipped], None] | None = None) -> Iterator[Transcript]:
+    """Read recorded runs, whatever wrote them, one at a time.
+
+    Args:
+        path: A file, a folder (read with everything below it, but hidden files), or a glob. Files may be
+            compressed with gzip.
+        on_skip: Called with each file or part of one that can't be read, while the rest is; left out, they
+            are logged as warnings.
+
+    Returns:
+        The transcripts. An answer that stands in several of the files, as after a resumed session, is
+        counted in the first of them alone.
+
+    Raises:
+        TranscriptError: There is nothing at the path.
+    """
+    return _read(expand(path), on_skip or _warn)
+
+
+def _warn(skipped: Skipped) -> None:
+    place = skipped.path if skipped.line is None else f"{skipped.path}:{skipped.line}"
+    logger.warning("%s: %s", place, skipped.reason)
+
+
+def _read(files: list[Path], on_skip: Callable[[Skipped], None]) -> Iterator[Transcript]:
+    counted: set[Hashable] = set()
+    for file in files:
+        outcomes = read_records(file)
+        head: list[Record | Skipped] = []
+        reader = None
+        for outcome in islice(outcomes, HEAD):
+            head.append(outcome)
+            if isinstance(outcome, Record):
+                reader = next((known for known in READERS if known.detect(outcome.value)), None)
+            if reader is not None:
+                yield from reader.read(Source(str(file), chain(head, outcomes), on_skip, counted))
+                break
+        else:
+            on_skip(_unknown(str(file), head))
+
+
+def _unknown(path: str, head: list[Record | Skipped]) -> Skipped:
+    """Why nothing of a file was read, in one sentence for all of it."""
+    if len(head) == 1 and isinstance(head[0], Skipped):
+        return head[0]
+    if any(isinstance(outcome, Record) for outcome in head):
+        return Skipped(path, None, "no transcript format that is known here")
+    return Skipped(path, None, "not JSON, nor lines of JSON")
