@@ -27,7 +27,7 @@ def main() -> None:
     try:
         code = app(prog_name="ctxkit", standalone_mode=False)
     except typer.TyperException as error:
-        code = _refuse(error.format_message())
+        code = _refuse(error.format_message() or "name a command")
     except CtxkitError as error:
         code = _refuse(str(error))
     sys.exit(code)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ctxkit.cli.output import JsonOption, OutputOption, emit
 from ctxkit.cli.progress import progress_bar
-from ctxkit.errors import TranscriptError
 from ctxkit.profile import profile
 from ctxkit.reports import Report
 from ctxkit.reports.content import SHOWN_ROWS
@@ -37,7 +36,7 @@ def command(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATH]...",
+            metavar="PATH",
             help="Files, folders or globs; left out, the session files of Claude Code and Codex.",
             show_default=False,
         ),
@@ -50,10 +49,12 @@ def command(
     ] = SHOWN_ROWS,
 ) -> None:
     """Tell where the tokens and dollars of recorded runs went: by kind, by tool, by task."""
-    files = _files(paths)
-    report = _read(files)
+    sources = paths or find_session_files()
+    if not sources:
+        raise typer.TyperException(NO_SESSIONS)
+    report = _report(sources)
     if not report.tasks:
-        raise _nothing_readable(report.skipped)
+        raise typer.TyperException(_nothing_readable(sources, report.skipped))
     emit(
         report.to_dict(),
         renderable=lambda: report_renderable(report, top=top),
@@ -61,3 +62,31 @@ def command(
         json=json,
         output=output,
     )
+
+
+def _report(sources: Sequence[str | Path]) -> Report:
+    skipped: list[Skipped] = []
+    files = dict.fromkeys(file for source in sources for file in expand(source))
+    sizes = [file.stat().st_size for file in files]
+    before = dict(zip(map(str, files), accumulate(sizes, initial=0), strict=False))
+    runs = chain.from_iterable(load(source, on_skip=skipped.append) for source in sources)
+    with progress_bar("reading", total_bytes=sum(sizes)) as advance:
+        return profile(_watched(runs, before, advance), skipped=skipped)
+
+
+def _watched(
+    runs: Iterable[Transcript], before: Mapping[str, int], advance: Callable[[int], None]
+) -> Iterator[Transcript]:
+    """The runs as they come, while the bytes of the files before each are shown as read."""
+    for run in runs:
+        advance(before[run.path])
+        yield run
+
+
+def _nothing_readable(sources: Sequence[str | Path], skipped: Sequence[Mapping[str, Any]]) -> str:
+    if not skipped:
+        return f"{sources[0]}: no file in it"
+    first = skipped[0]
+    place = first["path"] if first["line"] is None else f"{first['path']}:{first['line']}"
+    more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
+    return f"{place}: {first['reason']}{more}"

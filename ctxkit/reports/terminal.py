@@ -70,7 +70,7 @@ def _table(table: Table) -> rich.table.Table:
 
     # The rule is of ASCII, so that a report can be printed in any encoding.
     rule = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
-    grid = Grid(box=rule, show_edge=False, pad_edge=False)
+    grid = Grid(box=rule, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for number, column in enumerate(table.columns):
         if number == 0:
             grid.add_column(column, overflow="fold", min_width=12)

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -87,6 +86,8 @@ def encoding(name: EncodingName) -> Encoding:
 
 def vocabulary(name: EncodingName) -> list[bytes]:
     """The tokens of an encoding, each at the place that is its rank and its id."""
+    from importlib import resources  # not at the top: it takes 8 ms
+
     return unpack((resources.files(__package__) / "vocab" / file_name(name)).read_bytes())
 
 

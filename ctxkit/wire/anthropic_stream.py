@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ctxkit.wire.native import dumps, parsed_input
+from ctxkit.errors import BodyError
+from ctxkit.wire.native import body_object, dumps, items, parsed_input, string, text
 from ctxkit.wire.sse import encode
+from ctxkit.wire.usage_fields import known, mapping
 
-# A delta appends to one field of its block: the delta's type, its own key, the block's key.
-_APPENDED = {
-    "text_delta": ("text", "text"),
-    "thinking_delta": ("thinking", "thinking"),
-    "signature_delta": ("signature", "signature"),
-    "compaction_delta": ("content", "content"),
-}
+# Which fields of a block arrive piece by piece; each has a delta of its own name.
+_STREAMED: Mapping[str, tuple[str, ...]] = {"text": ("text",), "thinking": ("thinking", "signature")}
+_APPENDED = {f"{field}_delta": field for fields in _STREAMED.values() for field in fields}
+# What is only known when the answer ends, beside its usage.
+_ENDING = ("stop_reason", "stop_sequence", "stop_details", "container")
 
 
 class AnthropicAccumulator:
@@ -31,14 +31,18 @@ class AnthropicAccumulator:
         self.complete = False
 
     def feed(self, event: Any) -> None:
-        """Take the next event's JSON; events and deltas that are not known are passed over."""
+        """Take the next event's JSON; events and deltas that are not known are passed over.
+
+        Raises:
+            BodyError: The event is malformed; what came before it is kept.
+        """
         kind = event.get("type") if isinstance(event, Mapping) else None
         if kind == "message_start" and isinstance(event.get("message"), Mapping):
-            self._message = dict(event["message"])
+            self._message, self._blocks, self._inputs = dict(event["message"]), {}, {}
         elif kind == "content_block_start" and isinstance(event.get("content_block"), Mapping):
-            self._blocks[event.get("index", len(self._blocks))] = dict(event["content_block"])
+            self._blocks[_index(event)] = dict(event["content_block"])
         elif kind == "content_block_delta" and isinstance(event.get("delta"), Mapping):
-            self._delta(event.get("index", 0), event["delta"])
+            self._delta(_index(event), event["delta"])
         elif kind == "message_delta":
             self._message_delta(event)
         elif kind == "message_stop":
@@ -46,14 +50,16 @@ class AnthropicAccumulator:
 
     def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
         target = self._blocks.setdefault(index, {})
-        kind = delta.get("type")
+        kind = string(delta.get("type"))
         if kind == "input_json_delta":
-            self._inputs[index] = self._inputs.get(index, "") + str(delta.get("partial_json", ""))
+            self._inputs[index] = self._inputs.get(index, "") + text(delta.get("partial_json"))
         elif kind == "citations_delta":
-            target["citations"] = [*(target.get("citations") or []), delta.get("citation")]
+            target["citations"] = [*items(target.get("citations"), ("citations",)), delta.get("citation")]
+        elif kind == "compaction_delta":
+            target.update({key: value for key, value in delta.items() if key != "type"})
         elif kind in _APPENDED:
-            source, field = _APPENDED[kind]
-            target[field] = (target.get(field) or "") + str(delta.get(source) or "")
+            field = _APPENDED[kind]
+            target[field] = text(target.get(field)) + text(delta.get(field))
 
     def _message_delta(self, event: Mapping[str, Any]) -> None:
         message = self._message = {} if self._message is None else self._message
@@ -61,8 +67,8 @@ class AnthropicAccumulator:
         if isinstance(delta, Mapping):
             message.update(delta)
         if isinstance(usage, Mapping):
-            known = {key: value for key, value in usage.items() if value is not None}
-            message["usage"] = {**(message.get("usage") or {}), **known}
+            reported = {key: value for key, value in usage.items() if value is not None}
+            message["usage"] = {**mapping(message.get("usage")), **reported}
         for key, value in event.items():
             if key not in ("type", "delta", "usage"):
                 message[key] = value
@@ -81,37 +87,49 @@ class AnthropicAccumulator:
 
 
 def events(body: Mapping[str, Any]) -> Iterator[bytes]:
-    """A finished answer as the events that would have streamed it."""
-    usage = dict(body.get("usage") or {})
-    opening = {**usage, "output_tokens": min(1, usage.get("output_tokens") or 0)} if usage else usage
-    start = {**body, "content": [], "stop_reason": None, "stop_sequence": None, "usage": opening}
-    yield _event({"type": "message_start", "message": start})
-    for index, made in enumerate(body.get("content") or []):
-        opened, deltas = _opened(made)
+    """A finished answer as the events that would have streamed it.
+
+    Raises:
+        BodyError: The answer is malformed.
+    """
+    usage = mapping(body.get("usage"))
+    opening = {**usage, "output_tokens": min(1, known(usage.get("output_tokens")) or 0)} if usage else usage
+    unknown = {key: None for key in _ENDING if key in body}
+    yield _event({"type": "message_start", "message": {**body, **unknown, "content": [], "usage": opening}})
+    for index, made in enumerate(items(body.get("content"), ("content",))):
+        opened, deltas = _opened(body_object(made, what=f"content.{index}"))
         yield _event({"type": "content_block_start", "index": index, "content_block": opened})
         for delta in deltas:
             yield _event({"type": "content_block_delta", "index": index, "delta": delta})
         yield _event({"type": "content_block_stop", "index": index})
-    delta = {"stop_reason": body.get("stop_reason"), "stop_sequence": body.get("stop_sequence")}
-    yield _event({"type": "message_delta", "delta": delta, "usage": usage})
+    ending = {"stop_reason": None, **{key: body[key] for key in _ENDING if key in body}}
+    yield _event({"type": "message_delta", "delta": ending, "usage": {"output_tokens": 0, **usage}})
     yield _event({"type": "message_stop"})
 
 
 def _opened(made: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A block as it starts in a stream, and the deltas that complete it."""
-    kind = made.get("type")
-    if kind == "text":
-        deltas = [{"type": "citations_delta", "citation": one} for one in made.get("citations") or []]
-        return {**made, "text": ""}, [*deltas, {"type": "text_delta", "text": made.get("text") or ""}]
-    if kind == "thinking":
-        return {**made, "thinking": "", "signature": ""}, [
-            {"type": "thinking_delta", "thinking": made.get("thinking") or ""},
-            {"type": "signature_delta", "signature": made.get("signature") or ""},
-        ]
+    opened = dict(made)
+    deltas: list[dict[str, Any]] = []
+    if made.get("citations") and made.get("type") == "text":
+        opened["citations"] = []
+        cited = items(made["citations"], ("citations",))
+        deltas += [{"type": "citations_delta", "citation": one} for one in cited]
+    for field in _STREAMED.get(text(made.get("type")), ()):
+        if made.get(field):
+            opened[field] = ""
+            deltas.append({"type": f"{field}_delta", field: text(made[field])})
     if isinstance(made.get("input"), Mapping):
-        partial = dumps(made["input"]).decode()
-        return {**made, "input": {}}, [{"type": "input_json_delta", "partial_json": partial}]
-    return dict(made), []
+        opened["input"] = {}
+        deltas.append({"type": "input_json_delta", "partial_json": dumps(made["input"]).decode()})
+    return opened, deltas
+
+
+def _index(event: Mapping[str, Any]) -> int:
+    index = event.get("index")
+    if not isinstance(index, int):
+        raise BodyError(f"an event's index must be a number, not {type(index).__name__}", where=("index",))
+    return index
 
 
 def _event(data: Mapping[str, Any]) -> bytes:

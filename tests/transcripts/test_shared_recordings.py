@@ -112,15 +112,18 @@ def test_recorded_costs_are_kept(shared_data: Path, raw_lines: Lines) -> None:
 
 def test_session_files_of_claude_code_count_each_answer_once(shared_data: Path, raw_lines: Lines) -> None:
     folder = shared_data / "raw" / "claude_code"
-    answers: dict[str, Any] = {}
+    answers: dict[Any, Any] = {}
     for path in sorted(folder.glob("*.gz")):
-        in_file = {
-            line["message"]["id"]: line["message"]["usage"]
-            for line in raw_lines(path)
-            if isinstance(line, dict) and line.get("type") == "assistant"
-            if line["message"]["model"] != "<synthetic>"
-        }
-        answers = {**in_file, **answers}
+        in_file: dict[str, Any] = {}
+        for line in raw_lines(path):
+            if isinstance(line, dict) and line.get("type") == "assistant":
+                message = line["message"]
+                request_id, _ = in_file.get(message["id"], (None, None))
+                in_file[message["id"]] = (line.get("requestId") or request_id, message["usage"])
+                if message["model"] == "<synthetic>":
+                    del in_file[message["id"]]
+        for message_id, (request_id, usage) in in_file.items():
+            answers.setdefault((message_id, request_id), usage)
     transcripts, skipped = read(folder)
     natives = [native_sums(usage) for usage in answers.values()]
     assert len(requests_of(transcripts)) == len(answers) == 177

@@ -1,0 +1,22 @@
+"""What every test shares: how long properties are tried, and a task of the test's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+import ctxkit
+
+settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile("nightly", max_examples=5_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture
+def task() -> Iterator[ctxkit.Task]:
+    """A task around the test, so that what it books is not mixed with what others booked."""
+    with ctxkit.task("test") as started:
+        yield started
