@@ -18,7 +18,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 layers: $(VENV)/.ready
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 tests: $(VENV)/.ready
 	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=100

@@ -12,11 +12,11 @@ from typing import Any, cast
 
 from ctxkit.errors import BodyError, ConfigError
 from ctxkit.ledger import Attempt, Totals, attribute, usd
-from ctxkit.messages import Block, Histories, ModelRequest, Turn, Wire
+from ctxkit.messages import Block, Histories, ModelRequest, Wire
 from ctxkit.money import Share, price, split
 from ctxkit.reports import Report, TaskRow
 from ctxkit.tokens import block_counter_for, shape_of
-from ctxkit.transcripts import RecordedRequest, Skipped, Transcript, bodies
+from ctxkit.transcripts import RecordedRequest, Skipped, Transcript, bodies, is_generated
 from ctxkit.usage import Charge, Usage
 from ctxkit.wire import WIRES
 from ctxkit.wire.bedrock_converse import BEDROCK_CONVERSE
@@ -31,18 +31,18 @@ READABLE: Mapping[str, Wire] = {**WIRES, **READ_ONLY}
 # It sizes nothing but what a log leaves out.
 CLAUDE_RATIO = 1.2
 OUTPUT_UNKNOWN = "the output tokens of some requests are placeholders in this log, and left out"
-RECORDED_DECIMALS = 6
-ANSWER_ROLES = frozenset({"assistant", "model"})
-ANSWER_KINDS = frozenset({"thinking", "tool_call"})
+COST_DIFFERS = "the log itself says another cost; its usage may leave out what was read from the prompt cache"
+TOLERANCE = Decimal("0.05")
+SHOWN_DECIMALS = 6
 
 
 def profile(transcripts: Iterable[Transcript], *, skipped: Iterable[Skipped] = ()) -> Report:
     """Tell what recorded runs used and cost: a row for each run, its tokens and dollars by kind and tool.
 
-    Tokens are those that the log reports, priced with the price list of today. They are split over what each
-    request is seen to have sent; what a log does not show, such as the system prompt, is of the kind
-    `unrecorded`. A request without usage counts as unmeasured, and where only its output is unknown, its
-    input is in the sums.
+    Tokens are those that the log reports, at the rates of the moment where it has one. They are split over
+    what each request is seen to have sent; what a log does not show, such as the system prompt, is of the
+    kind `unrecorded`. A request without usage counts as unmeasured, and where only its output is unknown,
+    its input is in the sums.
 
     ```python
     skipped: list[Skipped] = []
@@ -76,6 +76,7 @@ def profile_run(transcript: Transcript) -> TaskRow:
         format=transcript.format,
         model=models.most_common(1)[0][0] if models else transcript.model,
         totals=totals,
+        recorded_cost_usd=run.recorded_cost_usd,
         notes=tuple(run.notes()),
     )
 
@@ -89,6 +90,7 @@ class _Run:
             raise ConfigError(f"unknown wire {transcript.wire!r}; known wires: {known_wires}", option="wire")
         self.transcript = transcript
         self.malformed: list[str] = []
+        self.recorded: list[tuple[Decimal, Charge | None]] = []
         self._wire = READABLE[transcript.wire]
         self._head = _head(transcript)
         self._histories = Histories()
@@ -100,6 +102,8 @@ class _Run:
         model = recorded.model or self.transcript.model
         usage = _trusted(recorded)
         charge = None if usage is None else _charge(usage, recorded, model, self.transcript.provider)
+        if recorded.recorded_cost_usd is not None:
+            self.recorded.append((recorded.recorded_cost_usd, charge))
         answer: Sequence[Block] = ()
         shares: tuple[Share, ...] = ()
         try:
@@ -122,6 +126,11 @@ class _Run:
             tool_calls=tuple(block.tool or "" for block in answer if block.kind == "tool_call"),
         )
 
+    @property
+    def recorded_cost_usd(self) -> Decimal | None:
+        """What the log itself says that its requests cost; `None` where it says nothing."""
+        return sum((cost for cost, _ in self.recorded), Decimal(0)) if self.recorded else None
+
     def notes(self) -> Iterator[str]:
         """What the reader should know about the figures."""
         requests = self.transcript.requests
@@ -129,13 +138,25 @@ class _Run:
             yield self.transcript.incomplete
         if not all(recorded.output_known for recorded in requests):
             yield OUTPUT_UNKNOWN
-        costs = [one.recorded_cost_usd for one in requests if one.recorded_cost_usd is not None]
-        if costs:
-            recorded = usd(round(sum(costs, Decimal(0)), RECORDED_DECIMALS))
-            yield f"the log itself says ${recorded} for {len(costs)} of {len(requests)} requests"
+        if self.recorded:
+            yield from self._compared()
         if self.malformed:
             count = f"{len(self.malformed)} of {len(requests)} requests"
             yield f"{count} are malformed and could not be split, the first because {self.malformed[0]}"
+
+    def _compared(self) -> Iterator[str]:
+        """What the log says that requests cost, beside what they cost here."""
+        recorded = sum((cost for cost, _ in self.recorded), Decimal(0))
+        count = f"{len(self.recorded)} of {len(self.transcript.requests)} requests"
+        said = f"the log itself says ${usd(round(recorded, SHOWN_DECIMALS))} for {count}"
+        charges = [charge.total_usd for _, charge in self.recorded if charge is not None]
+        if len(charges) < len(self.recorded):
+            yield f"{said}, not all of which have a price here"
+            return
+        priced = sum(charges, Decimal(0))
+        if abs(priced - recorded) > recorded * TOLERANCE:
+            yield COST_DIFFERS
+        yield f"{said}, which are ${usd(round(priced, SHOWN_DECIMALS))} here"
 
     def _exchange(self, sent: int) -> tuple[ModelRequest, Sequence[Block]]:
         """The request that sent so many messages, and the blocks that the model wrote next.
@@ -143,12 +164,13 @@ class _Run:
         Raises:
             BodyError: A message is malformed.
         """
+        messages = self.transcript.messages
         start = self._starts[bisect_left(self._starts, sent, lo=1) - 1]
-        request = self._request(start, sent)
         following = bisect_right(self._ends, sent)
-        end = self._ends[following] if following < len(self._ends) else len(self.transcript.messages)
-        written = takewhile(_is_generated, self._request(start, end).turns[sent - start :])
-        return request, [block for turn in written for block in turn.blocks]
+        limit = self._ends[following] if following < len(self._ends) else len(messages)
+        written = sum(1 for _ in takewhile(is_generated, messages[sent:limit]))
+        answer = self._request(start, sent + written).turns[sent - start :]
+        return self._request(start, sent), [block for turn in answer for block in turn.blocks]
 
     def _request(self, start: int, end: int) -> ModelRequest:
         messages = list(self.transcript.messages[start:end])
@@ -182,10 +204,6 @@ def _context_starts(transcript: Transcript) -> list[int]:
     marks = transcript.meta.get("marks")
     places = [known(mapping(mark).get("at")) for mark in marks] if isinstance(marks, list) else []
     return sorted({0, *(place for place in places if place is not None)})
-
-
-def _is_generated(turn: Turn) -> bool:
-    return turn.role in ANSWER_ROLES or all(block.kind in ANSWER_KINDS for block in turn.blocks)
 
 
 def _trusted(recorded: RecordedRequest) -> Usage | None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ctxkit.cli.output import JsonOption, OutputOption, emit
-from ctxkit.cli.progress import progress_bar
+from ctxkit.cli.progress import Advance, progress_bar
 from ctxkit.profile import profile
 from ctxkit.reports import Report
 from ctxkit.reports.content import SHOWN_ROWS
 from ctxkit.reports.terminal import report_renderable, report_text
-from ctxkit.transcripts import Skipped, Transcript, find_session_files, load
-from ctxkit.transcripts._files import expand
+from ctxkit.transcripts import Skipped, Transcript, expand, find_session_files, load
 
 EXAMPLES = """Examples:
 
@@ -69,17 +68,15 @@ def _report(sources: Sequence[str | Path]) -> Report:
     files = dict.fromkeys(file for source in sources for file in expand(source))
     sizes = [file.stat().st_size for file in files]
     before = dict(zip(map(str, files), accumulate(sizes, initial=0), strict=False))
-    runs = chain.from_iterable(load(source, on_skip=skipped.append) for source in sources)
-    with progress_bar("reading", total_bytes=sum(sizes)) as advance:
+    runs = load(*sources, on_skip=skipped.append)
+    with progress_bar(total_bytes=sum(sizes)) as advance:
         return profile(_watched(runs, before, advance), skipped=skipped)
 
 
-def _watched(
-    runs: Iterable[Transcript], before: Mapping[str, int], advance: Callable[[int], None]
-) -> Iterator[Transcript]:
+def _watched(runs: Iterable[Transcript], before: Mapping[str, int], advance: Advance) -> Iterator[Transcript]:
     """The runs as they come, while the bytes of the files before each are shown as read."""
-    for run in runs:
-        advance(before[run.path])
+    for number, run in enumerate(runs, 1):
+        advance(before[run.path], f"run {number:,}")
         yield run
 
 

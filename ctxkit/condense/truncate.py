@@ -17,10 +17,11 @@ LINE_CHARS = 400
 # How many error lines are looked at from either end of what is left out.
 CANDIDATES = 200
 
+# No part of it may repeat without bound: a result can be megabytes of one letter.
 ERROR = re.compile(
-    r"\b(?:error|errors|exception|traceback|fail|failed|failure|fatal|panic|critical|severe|abort(?:ed)?"
-    r"|denied|refused|timed? ?out|timeout|unreachable|not found|no such|cannot|can't|unable to|invalid"
-    r"|undefined|segfault|oomkilled|warn|warning)\b|[A-Z]\w*(?:Error|Exception)\b",
+    r"(?:error|exception|failure|failed|traceback)s?\b"
+    r"|\b(?:fail|fatal|panic|critical|severe|abort(?:ed)?|denied|refused|timed? ?out|timeout|unreachable"
+    r"|not found|no such|cannot|can't|unable to|invalid|undefined|segfault|oomkilled|warn|warning)\b",
     re.IGNORECASE,
 )
 
@@ -45,9 +46,10 @@ def truncate(text: str, *, max_tokens: int, counter: Tokenizer | None = None) ->
     counter = counter or counter_for(None)
     if len(head(text, max_tokens, counter)) == len(text):
         return text
+    tokens_per_char = _tokens_per_char(text, counter)
     budget = max_tokens - MARKER_TOKENS
     while budget > 0:
-        made = _assemble(text, budget, counter)
+        made = _assemble(text, budget, tokens_per_char, counter)
         over = counter.count(made) - max_tokens
         if over <= 0:
             return made
@@ -55,15 +57,18 @@ def truncate(text: str, *, max_tokens: int, counter: Tokenizer | None = None) ->
     return head(text, max_tokens, counter)
 
 
-def _assemble(text: str, budget: int, counter: Tokenizer) -> str:
-    start = _to_line_end(head(text, int(budget * START_SHARE), counter))
-    end = _to_line_start(tail(text[len(start) :], int(budget * END_SHARE), counter))
-    middle = text[len(start) : len(text) - len(end)]
-    errors = _error_lines(middle, int(budget * ERRORS_SHARE), counter)
-    kept = sum(len(line.text) for line in errors)
-    hidden_lines = middle.count("\n") - len(errors)
-    hidden_tokens = _estimated_tokens(text, len(middle) - kept, counter)
-    marker = _marker(hidden_lines, hidden_tokens, with_errors=bool(errors))
+def _assemble(text: str, budget: int, tokens_per_char: float, counter: Tokenizer) -> str:
+    least = len(head(text, int(budget * START_SHARE), counter))
+    end = _to_line_start(tail(text[least:], int(budget * END_SHARE), counter))
+    stop = len(text) - len(end)
+    errors, used = _error_lines(text, least, stop, int(budget * ERRORS_SHARE), counter)
+    # What the errors leave of their share goes to the start.
+    rest = budget - int(budget * END_SHARE) - used
+    start = _to_line_end(head(text[:stop], rest, counter))
+    errors = [line for line in errors if line.position >= len(start)]
+    hidden = stop - len(start) - sum(len(line.text) for line in errors)
+    lines = text.count("\n", len(start), stop) - len(errors)
+    marker = _marker(lines, max(1, round(hidden * tokens_per_char)), with_errors=bool(errors))
     found = "".join(f"{line.text}\n" for line in errors)
     closing = "[... end of those lines ...]\n" if errors else ""
     return f"{start}{_break(start)}{marker}\n{found}{closing}{end}"
@@ -100,53 +105,50 @@ class _Line:
     text: str
 
 
-def _error_lines(middle: str, budget: int, counter: Tokenizer) -> list[_Line]:
-    """Lines that look like errors, the first and the last ones, each said once, in their order."""
+def _error_lines(
+    text: str, start: int, stop: int, budget: int, counter: Tokenizer
+) -> tuple[list[_Line], int]:
+    """Lines that look like errors, the first and the last ones, each said once, and their tokens."""
+    last = max(start, stop - CANDIDATES * LINE_CHARS)
     candidates: dict[str, _Line] = {}
-    for line in (*_scan(middle, CANDIDATES), *_scan_end(middle, CANDIDATES)):
+    for line in (*_scan(text, start, stop), *_scan(text, last, stop)):
         candidates.setdefault(line.text, line)
-    ordered = sorted(candidates.values(), key=lambda line: line.position)
     chosen: list[_Line] = []
-    for line in _from_both_ends(ordered):
-        budget -= counter.count(line.text) + 1
-        if budget < 0:
+    used = 0
+    for line in _from_both_ends(sorted(candidates.values(), key=lambda line: line.position)):
+        tokens = counter.count(line.text) + 1
+        if used + tokens > budget:
             break
         chosen.append(line)
-    return sorted(chosen, key=lambda line: line.position)
+        used += tokens
+    return sorted(chosen, key=lambda line: line.position), used
 
 
-def _scan(text: str, most: int, offset: int = 0) -> Iterator[_Line]:
-    """The first lines that look like errors; of a long line what stands around the word."""
-    position = 0
-    while most > 0 and (match := ERROR.search(text, position)):
-        start = text.rfind("\n", 0, match.start()) + 1
-        stop = text.find("\n", match.end())
-        stop = len(text) if stop < 0 else stop
-        if stop - start > LINE_CHARS:
-            start = max(start, match.start() - LINE_CHARS // 2)
-            stop = min(stop, start + LINE_CHARS)
-        yield _Line(offset + start, text[start:stop].rstrip("\r"))
-        position = max(stop, match.end())
-        most -= 1
-
-
-def _scan_end(text: str, most: int) -> Iterator[_Line]:
-    """The same for the last part of a text, so that the newest errors of a long log are among them."""
-    offset = max(0, len(text) - most * LINE_CHARS)
-    return _scan(text[offset:], most, offset)
+def _scan(text: str, position: int, stop: int) -> Iterator[_Line]:
+    """The first lines between two positions that look like errors; of a long line what stands around."""
+    for _ in range(CANDIDATES):
+        match = ERROR.search(text, position, stop)
+        if match is None:
+            return
+        first = max(text.rfind("\n", position, match.start()) + 1, position)
+        end = text.find("\n", match.end(), stop)
+        end = stop if end < 0 else end
+        if end - first > LINE_CHARS:
+            first = max(first, match.start() - LINE_CHARS // 2)
+            end = min(end, first + LINE_CHARS)
+        yield _Line(first, text[first:end].rstrip("\r"))
+        position = max(end, match.end())
 
 
 def _from_both_ends(lines: list[_Line]) -> Iterable[_Line]:
     """First, last, second, last but one, and so on."""
-    order: list[_Line] = []
     for index in range((len(lines) + 1) // 2):
-        order.append(lines[index])
+        yield lines[index]
         if index != len(lines) - 1 - index:
-            order.append(lines[-1 - index])
-    return order
+            yield lines[-1 - index]
 
 
-def _estimated_tokens(text: str, chars: int, counter: Tokenizer) -> int:
-    """About how many tokens so many characters of a text have: counted on as much of it as is quick."""
+def _tokens_per_char(text: str, counter: Tokenizer) -> float:
+    """How many tokens a character of a text has, worked out on as much of it as is quick."""
     sample = text[:COUNTED_CHARS]
-    return max(1, round(counter.count(sample) * chars / len(sample)))
+    return counter.count(sample) / len(sample)

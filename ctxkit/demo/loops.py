@@ -90,10 +90,15 @@ def openai_loop(
             messages.append(message)
             if not message.tool_calls:
                 break
-            for call in message.tool_calls:
-                if call.type == "function":
-                    arguments = json.loads(call.function.arguments)
-                    result = run_tool(call.function.name, arguments)
-                    messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+            results = [
+                {
+                    "role": "tool",
+                    "tool_call_id": call.id,
+                    "content": run_tool(call.function.name, json.loads(call.function.arguments)),
+                }
+                for call in message.tool_calls
+                if call.type == "function"
+            ]
+            messages.extend(results)
         answers.append(message.content or "")
     return answers

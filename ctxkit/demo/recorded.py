@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ctxkit.ledger import usd
 from ctxkit.transcripts import Transcript, load
 
 RECORDING = Path(__file__).with_name("data") / "change_flight.jsonl"
@@ -25,7 +27,10 @@ def recording() -> Transcript:
     """
     (transcript,) = load(RECORDING)
     system, _greeting, *messages, _goodbye = transcript.messages
-    return replace(transcript, messages=[system, *messages])
+    requests = tuple(
+        replace(request, input_messages=request.input_messages - 1) for request in transcript.requests
+    )
+    return replace(transcript, messages=[system, *messages], requests=requests)
 
 
 def as_anthropic(transcript: Transcript, *, model: str) -> Transcript:
@@ -116,6 +121,19 @@ def recorded_outcome(transcript: Transcript) -> Outcome:
     )
 
 
+def recorded_bill(transcript: Transcript) -> dict[str, Any]:
+    """What the provider reported and charged when the run was recorded, as JSON."""
+    usages = [request.usage for request in transcript.requests if request.usage is not None]
+    costs = [request.recorded_cost_usd or Decimal(0) for request in transcript.requests]
+    return {
+        "model": transcript.model,
+        "requests": len(transcript.requests),
+        "input_tokens": sum(usage.input_tokens or 0 for usage in usages),
+        "output_tokens": sum(usage.output_tokens or 0 for usage in usages),
+        "cost_usd": usd(round(sum(costs, Decimal(0)), 6)),
+    }
+
+
 class RecordedTools:
     """Tools that give again what they gave in the recorded run.
 
@@ -128,7 +146,7 @@ class RecordedTools:
 
     def __init__(self, transcript: Transcript) -> None:
         self.calls: list[ToolCall] = []
-        texts = {
+        texts: dict[str, str] = {
             message["tool_call_id"]: message["content"]
             for message in transcript.messages
             if message["role"] == "tool"

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ctxkit.errors import AttachError, BodyError, ModelCallFailed
+from ctxkit.errors import AttachError, BodyError, CtxkitError, ModelCallFailed
 from ctxkit.flow import Middleware
 from ctxkit.messages import Histories, ModelRequest, ModelResponse, Wire
 from ctxkit.stack import Stack, overrides
@@ -35,6 +35,8 @@ PROVIDERS: Mapping[str, str] = {
     "api.mistral.ai": "mistral",
 }
 _REWRITTEN = (b"content-length", b"content-encoding", b"transfer-encoding")
+# Amazon's signature covers the body.
+_SIGNED = "AWS4-"
 
 
 def model_stack(stack: Middleware) -> Stack:
@@ -114,10 +116,28 @@ class HttpCalls:
             histories=self.histories,
         )
 
-    def http_request(self, request: Any, model_request: ModelRequest) -> Any:
-        """The HTTP request that sends a model request: the caller's own where nothing was changed."""
+    def to_send(self, request: Any, model_request: ModelRequest) -> tuple[ModelRequest, Any]:
+        """The model request that is really sent, and the HTTP request that carries it.
+
+        Both are the caller's own where nothing was changed, and where a change can't be sent; the fault is
+        counted then. A side call that can't be sent raises.
+        """
         if model_request.raw is not None:
-            return request
+            return model_request, request
+        try:
+            return model_request, self._edited(request, model_request)
+        except CtxkitError as error:
+            if model_request.origin is None:
+                raise
+            note_fault(f"{model_request.wire.name} edit: {type(error).__name__}", error)
+            return model_request.origin, request
+
+    def _edited(self, request: Any, model_request: ModelRequest) -> Any:
+        origin = model_request.origin
+        if origin is not None and not origin.body:
+            raise BodyError("the caller's body can't be read, and so it can't be changed")
+        if request.headers.get("authorization", "").startswith(_SIGNED):
+            raise AttachError("the request is signed, and a change would break its signature")
         headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _REWRITTEN]
         return self.library.request(
             request.method,
@@ -249,10 +269,11 @@ class StreamReader:
 
     def finish(self) -> ModelResponse | None:
         """The answer from the bytes so far."""
-        if self._is_events:
-            body, complete = self._accumulator.finish(), self._accumulator.complete
-        else:
-            body, complete = read_body(b"".join(self._content))
+        try:
+            body, complete = self._read()
+        except Exception as error:
+            note_fault(f"{self.model_request.wire.name} stream: {type(error).__name__}", error)
+            return None
         if body is None:
             return None
         return ModelResponse(
@@ -262,3 +283,8 @@ class StreamReader:
             complete=complete,
             status=self.response.status_code,
         )
+
+    def _read(self) -> tuple[dict[str, Any] | None, bool]:
+        if self._is_events:
+            return self._accumulator.finish(), self._accumulator.complete
+        return read_body(b"".join(self._content))

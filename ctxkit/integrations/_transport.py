@@ -137,22 +137,23 @@ class _Edge:
         self._request = request
 
     def model(self, request: ModelRequest) -> ModelResponse:
-        response = self._send(request)
+        sent, response = self._send(request)
         response.read()
-        return self._calls.read_answer(request, response)
+        return self._calls.read_answer(sent, response)
 
     def open(self, request: ModelRequest) -> Opened:
-        return Opened(request, self._send(request))
+        return Opened(*self._send(request))
 
     def tool(self, call: ToolCall) -> ToolResult:
         raise AttachError(_NO_TOOLS.format(name=call.name))
 
-    def _send(self, request: ModelRequest) -> Any:
-        response = self._inner.handle_request(self._calls.http_request(self._request, request))
+    def _send(self, request: ModelRequest) -> tuple[ModelRequest, Any]:
+        sent, http_request = self._calls.to_send(self._request, request)
+        response = self._inner.handle_request(http_request)
         if response.status_code >= 300:
             response.read()
             raise self._calls.failed(response)
-        return response
+        return sent, response
 
 
 class _AsyncEdge:
@@ -164,22 +165,23 @@ class _AsyncEdge:
         self._request = request
 
     async def model(self, request: ModelRequest) -> ModelResponse:
-        response = await self._send(request)
+        sent, response = await self._send(request)
         await response.aread()
-        return self._calls.read_answer(request, response)
+        return self._calls.read_answer(sent, response)
 
     async def open(self, request: ModelRequest) -> AsyncOpened:
-        return AsyncOpened(request, await self._send(request))
+        return AsyncOpened(*await self._send(request))
 
     async def tool(self, call: ToolCall) -> ToolResult:
         raise AttachError(_NO_TOOLS.format(name=call.name))
 
-    async def _send(self, request: ModelRequest) -> Any:
-        response = await self._inner.handle_async_request(self._calls.http_request(self._request, request))
+    async def _send(self, request: ModelRequest) -> tuple[ModelRequest, Any]:
+        sent, http_request = self._calls.to_send(self._request, request)
+        response = await self._inner.handle_async_request(http_request)
         if response.status_code >= 300:
             await response.aread()
             raise self._calls.failed(response)
-        return response
+        return sent, response
 
 
 class EventStream:

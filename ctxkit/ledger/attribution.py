@@ -26,7 +26,7 @@ def attribute(
 
     Args:
         request: As it was sent.
-        answer: The blocks that came back.
+        answer: The blocks that came back; results of the provider's own tools are no output.
         usage: What the answer reported.
         charge: What it cost; `None` gives shares without a cost.
         counter: Counts blocks; only the relations between its counts matter.
@@ -35,6 +35,8 @@ def attribute(
     """
     output: dict[Key, float] = {}
     for block in answer:
+        if block.kind == "tool_result":
+            continue
         key = (block.kind, block.tool)
         output[key] = output.get(key, 0) + counter.count(block)
 

@@ -9,7 +9,7 @@ from ctxkit.errors import BodyError, ModelCallFailed, StreamAborted
 from ctxkit.flow import Flow, Middleware, ModelNext
 from ctxkit.ledger import Attempt, Outcome, attribute, outcome_of
 from ctxkit.messages import ModelRequest, ModelResponse
-from ctxkit.money import Share, price
+from ctxkit.money import Share, price, split
 from ctxkit.tasks import current_task
 from ctxkit.tokens import block_counter_for, shape_of
 from ctxkit.usage import Charge, Usage
@@ -110,5 +110,5 @@ def _priced(response: ModelResponse, usage: Usage) -> tuple[Charge | None, tuple
     try:
         shares = attribute(request, response.blocks, usage, charge, counter=block_counter_for(request.model))
     except BodyError:
-        shares = ()
+        shares = split(usage=usage, charge=charge, total=0, prefix=lambda _: {}, output={})
     return charge, shares

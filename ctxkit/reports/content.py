@@ -27,7 +27,7 @@ NOTHING_BOOKED = (
 NOTHING_RECORDED = "these runs hold no request to a model"
 UNRECORDED_MEANS = "billed, but not shown by the log, such as the system prompt; its size is an estimate"
 DEFINITION = "tool_definition"
-TOOL_PARTS = {DEFINITION: "definition", "tool_call": "calls written", "tool_result": "results"}
+TOOL_PARTS = {DEFINITION: "definition", "tool_call": "written", "tool_result": "results"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class _Tables:
         if rest is not None:
             rows.append((NO_TOOL, "", *("" for _ in TOOL_PARTS), *self._cost_and_share(rest)))
         unit = "dollars" if self._priced else "tokens"
-        title = f"By tool: {unit} for its definition, the calls that the model wrote, and their results"
+        title = f"By tool: {unit} for its definition, the calls written, and their results"
         return Table(title, ("tool", "calls", *TOOL_PARTS.values(), "cost", self._share), tuple(rows))
 
     def _by_task(self) -> Table:

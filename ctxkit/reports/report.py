@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
-from ctxkit.ledger import Totals
+from ctxkit.ledger import Totals, usd
 from ctxkit.money import price_list_version
 
 
@@ -20,6 +21,7 @@ class TaskRow:
         model: The model that answered most of its requests.
         totals: What it used, without the tasks nested in it.
         faults: How often a middleware failed, by middleware and exception.
+        recorded_cost_usd: What the recorder says that the run cost, where it says so.
         notes: What the reader should know, such as what the log does not hold.
     """
 
@@ -28,6 +30,7 @@ class TaskRow:
     model: str | None
     totals: Totals
     faults: Mapping[str, int] = field(default_factory=dict)
+    recorded_cost_usd: Decimal | None = None
     notes: Sequence[str] = ()
 
 
@@ -61,6 +64,7 @@ class Report:
                     "format": row.format,
                     "model": row.model,
                     **row.totals.to_dict(),
+                    "recorded_cost_usd": None if row.recorded_cost_usd is None else usd(row.recorded_cost_usd),
                     "faults": dict(row.faults),
                     "notes": list(row.notes),
                 }

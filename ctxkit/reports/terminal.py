@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from ctxkit.reports.content import SHOWN_ROWS, Table, content_of
@@ -21,8 +22,11 @@ def report_text(report: Report, *, top: int = SHOWN_ROWS) -> str:
         report: Any report.
         top: How many tools and tasks get a row of their own, the dearest first.
     """
-    from io import StringIO
+    return plain_text(report_renderable(report, top=top))
 
+
+def plain_text(renderable: RenderableType) -> str:
+    """What rich would print, as text without styles, 100 columns wide."""
     from rich.console import Console
 
     text = StringIO()
@@ -34,7 +38,7 @@ def report_text(report: Report, *, top: int = SHOWN_ROWS) -> str:
         force_jupyter=False,
         legacy_windows=False,
     )
-    console.print(report_renderable(report, top=top))
+    console.print(renderable)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 

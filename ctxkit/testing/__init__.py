@@ -7,6 +7,7 @@ loopback (`ModelServer`) or without any (`ScriptedModel`).
 from __future__ import annotations
 
 from ctxkit.testing.answers import Answer, Reply, Script, failure, hang_up, native, raw, reply, slow
+from ctxkit.testing.evidence import needs_evidence
 from ctxkit.testing.flows import AsyncScriptedModel, ScriptedModel, both
 from ctxkit.testing.loopback import ReceivedRequest
 from ctxkit.testing.prompt_cache import CacheRule, PromptCache
@@ -28,6 +29,7 @@ __all__ = [
     "from_transcript",
     "hang_up",
     "native",
+    "needs_evidence",
     "raw",
     "reply",
     "slow",

@@ -1,7 +1,17 @@
 """Recorded runs, read from the files of many programs into one shape."""
 
+from ctxkit.transcripts._fields import is_generated
+from ctxkit.transcripts._files import expand
 from ctxkit.transcripts._load import load
 from ctxkit.transcripts._sessions import find_session_files
 from ctxkit.transcripts.base import RecordedRequest, Skipped, Transcript
 
-__all__ = ["RecordedRequest", "Skipped", "Transcript", "find_session_files", "load"]
+__all__ = [
+    "RecordedRequest",
+    "Skipped",
+    "Transcript",
+    "expand",
+    "find_session_files",
+    "is_generated",
+    "load",
+]

@@ -20,10 +20,15 @@ def measured(usage: Usage | None) -> Usage | None:
 
 
 def moment(value: Any) -> datetime | None:
-    """A time written as ISO 8601 or as milliseconds since 1970, `None` where it is neither."""
+    """A time written as ISO 8601 (in UTC unless it says otherwise) or as milliseconds since 1970.
+
+    Returns:
+        `None` where it is neither.
+    """
     try:
         if isinstance(value, str):
-            return datetime.fromisoformat(value)
+            written = datetime.fromisoformat(value)
+            return written if written.tzinfo else written.replace(tzinfo=UTC)
         return datetime.fromtimestamp(value / 1000, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
         return None

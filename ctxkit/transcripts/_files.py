@@ -59,6 +59,11 @@ class Source:
     on_skip: Callable[[Skipped], None]
     counted: set[Hashable]
 
+    @property
+    def name(self) -> str:
+        """What a run is called that has no name in its log."""
+        return Path(self.path).name
+
     def records(self) -> Iterator[Record]:
         """The records, in order; what can't be read is reported and left out."""
         for outcome in self.outcomes:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol
 
-from ctxkit.transcripts import bodies, claude_code, claude_stream, codex, corpus, pairs, pi
 from ctxkit.transcripts._files import Record, Source, expand, read_records
 from ctxkit.transcripts.base import Skipped, Transcript
 
@@ -16,26 +14,11 @@ logger = logging.getLogger("ctxkit.transcripts")
 HEAD = 100  # so many lines may pass before one tells the format
 
 
-class Reader(Protocol):
-    """What each format's module offers."""
-
-    def detect(self, record: Mapping[str, Any], /) -> bool:
-        """Whether a record can only stand in a file of this format."""
-        ...
-
-    def read(self, source: Source, /) -> Iterator[Transcript]:
-        """The transcripts of a file, as far as they can be read."""
-        ...
-
-
-READERS: tuple[Reader, ...] = (corpus, codex, claude_code, claude_stream, pi, pairs, bodies)
-
-
-def load(path: str | Path, *, on_skip: Callable[[Skipped], None] | None = None) -> Iterator[Transcript]:
+def load(*paths: str | Path, on_skip: Callable[[Skipped], None] | None = None) -> Iterator[Transcript]:
     """Read recorded runs, whatever wrote them, one at a time.
 
     Args:
-        path: A file, a folder (read with everything below it, but hidden files), or a glob. Files may be
+        paths: Files, folders (read with everything below them, but hidden files), or globs. Files may be
             compressed with gzip.
         on_skip: Called with each file or part of one that can't be read, while the rest is; left out, they
             are logged as warnings.
@@ -45,9 +28,10 @@ def load(path: str | Path, *, on_skip: Callable[[Skipped], None] | None = None) 
         counted in the first of them alone.
 
     Raises:
-        TranscriptError: There is nothing at the path.
+        TranscriptError: There is nothing at one of the paths.
     """
-    return _read(expand(path), on_skip or _warn)
+    files = dict.fromkeys(file for path in paths for file in expand(path))
+    return _read(list(files), on_skip or _warn)
 
 
 def _warn(skipped: Skipped) -> None:
@@ -56,15 +40,15 @@ def _warn(skipped: Skipped) -> None:
 
 
 def _read(files: list[Path], on_skip: Callable[[Skipped], None]) -> Iterator[Transcript]:
+    from ctxkit.transcripts._readers import reader_of
+
     counted: set[Hashable] = set()
     for file in files:
         outcomes = read_records(file)
         head: list[Record | Skipped] = []
-        reader = None
         for outcome in islice(outcomes, HEAD):
             head.append(outcome)
-            if isinstance(outcome, Record):
-                reader = next((known for known in READERS if known.detect(outcome.value)), None)
+            reader = reader_of(outcome.value) if isinstance(outcome, Record) else None
             if reader is not None:
                 yield from reader.read(Source(str(file), chain(head, outcomes), on_skip, counted))
                 break

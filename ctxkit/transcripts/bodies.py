@@ -40,7 +40,7 @@ def read(source: Source) -> Iterator[Transcript]:
         pending = (RecordedRequest(input_messages=len(messages)),)
         answered = bool(messages) and is_generated(messages[-1])
         yield Transcript(
-            id=str(record.get("id", line)),
+            id=str(record.get("id") or line),
             format=FORMAT,
             wire=wire,
             provider=provider_of(model, HOSTS.get(wire)),
@@ -61,7 +61,7 @@ def wire_name(body: Mapping[str, Any]) -> str | None:
     if "input" in body and isinstance(body["input"], (str, list)) and "model" in body:
         return "openai_responses"
     messages = objects(body.get("messages"))
-    if not messages or not all("role" in message or "type" in message for message in messages):
+    if not any("role" in message for message in messages):
         return None
     if any("parts" in message for message in messages):
         return "gemini"

@@ -19,6 +19,7 @@ from ctxkit.wire.usage_fields import mapping
 FORMAT = "claude_code"
 INCOMPLETE = "the system prompt and the tool definitions are not in this log"
 NOTES = ("file-history-snapshot", "queue-operation")
+MESSAGES = ("user", "assistant")
 MAIN = ""
 
 
@@ -33,7 +34,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session, its branches and its subagents' conversations, in the order they began."""
     session = _Session()
     for line, record in source.records():
-        problem = session.add(line, record) if detect(record) else "not a line of a Claude Code session"
+        problem = session.add(line, record)
         if problem is not None:
             source.skip(line, problem)
     conversations = session.conversations()
@@ -41,7 +42,11 @@ def read(source: Source) -> Iterator[Transcript]:
         source.skip(None, "a Claude Code session without messages")
     for conversation in conversations:
         yield from conversation.transcript(
-            source, format=FORMAT, session=session.id, incomplete=INCOMPLETE, meta=session.meta
+            source,
+            format=FORMAT,
+            session=session.id or source.name,
+            incomplete=INCOMPLETE,
+            meta=session.meta,
         )
 
 
@@ -82,9 +87,12 @@ class _Session:
 
     def add(self, line: int, record: Mapping[str, Any]) -> str | None:
         """Take one line; returns what is wrong with it, where something is."""
-        uuid = string(record.get("uuid"))
-        if uuid is None:
+        kind = string(record.get("type"))
+        if kind is None:
+            return "not a line of a Claude Code session"
+        if kind not in MESSAGES and "uuid" not in record:
             return None
+        uuid = string(record.get("uuid")) or f"line {line}"
         self.id = string(record.get("sessionId")) or self.id
         self.meta.setdefault("client_version", record.get("version"))
         parent = string(record.get("parentUuid")) or ""
@@ -94,7 +102,7 @@ class _Session:
         position = chain.positions.get(parent)
         if record.get("subtype") == "compact_boundary":
             chain.conversation.mark(mapping(record.get("compactMetadata")))
-        elif record["type"] in ("user", "assistant"):
+        elif kind in MESSAGES:
             if not is_content(mapping(record.get("message")).get("content")):
                 return "a message without content"
             position = self._add_message(chain, line, record, position)

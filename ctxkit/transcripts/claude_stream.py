@@ -97,7 +97,11 @@ class _Run:
             for answer in conversation.answers:
                 answer.update(self.final.get(answer.message_id, {}))
             yield from conversation.transcript(
-                source, format=FORMAT, session=self.session, incomplete=INCOMPLETE, meta=self.meta
+                source,
+                format=FORMAT,
+                session=self.session or source.name,
+                incomplete=INCOMPLETE,
+                meta=self.meta,
             )
 
     def _note_event(self, name: str, event: Mapping[str, Any]) -> None:

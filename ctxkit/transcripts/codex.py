@@ -52,7 +52,7 @@ def read(source: Source) -> Iterator[Transcript]:
         return
     model = session.first_model or session.model
     yield Transcript(
-        id=session.id,
+        id=session.id or source.name,
         format=FORMAT,
         wire=WIRE,
         provider=provider_of(model, session.provider),
@@ -86,7 +86,7 @@ class _Session:
         """Take one line."""
         kind = record.get("type")
         if kind == "session_meta" and not self.id:
-            self.id = str(payload.get("id"))
+            self.id = string(payload.get("id")) or ""
             self.provider = string(payload.get("model_provider"))
             self.system = string(mapping(payload.get("base_instructions")).get("text"))
         elif kind == "turn_context":

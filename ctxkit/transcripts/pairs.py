@@ -48,7 +48,7 @@ APIS: Mapping[str, AnswerReader] = {
     "generateContent": GEMINI,
     "converse": BEDROCK_CONVERSE,
 }
-BY_NAME: Mapping[str | None, AnswerReader] = {wire.name: wire for wire in APIS.values()}
+BY_NAME: Mapping[str, AnswerReader] = {wire.name: wire for wire in APIS.values()}
 
 
 def detect(record: Mapping[str, Any]) -> bool:
@@ -59,15 +59,19 @@ def detect(record: Mapping[str, Any]) -> bool:
 def read(source: Source) -> Iterator[Transcript]:
     """One transcript for each pair: the request's messages, then the answer."""
     for line, record in source.records():
-        api = string(record.get("api"))
-        known_by_body = BY_NAME.get(bodies.wire_name(mapping(record.get("request"))))
-        wire = known_by_body if api is None else APIS.get(api)
-        if not detect(record):
-            source.skip(line, "not a request with what came back")
-        elif wire is None:
-            source.skip(line, f"{api or 'the request'} is no model call")
-        else:
+        wire = _wire(record)
+        if wire is not None and detect(record):
             yield _transcript(record, wire, path=source.path, line=line)
+        else:
+            source.skip(line, "not a model call with what came back")
+
+
+def _wire(record: Mapping[str, Any]) -> AnswerReader | None:
+    """The wire of a pair, told by its API or else from its request; `None` where tokens were only counted."""
+    api = string(record.get("api")) or ""
+    if api.lower().replace("_", "").endswith("tokens"):
+        return None
+    return APIS.get(api) or BY_NAME.get(bodies.wire_name(mapping(record.get("request"))) or "")
 
 
 def _transcript(record: Mapping[str, Any], wire: AnswerReader, *, path: str, line: int) -> Transcript:
@@ -83,7 +87,7 @@ def _transcript(record: Mapping[str, Any], wire: AnswerReader, *, path: str, lin
         timestamp=moment(record.get("timestamp")),
     )
     return Transcript(
-        id=str(record.get("id", line)),
+        id=str(record.get("id") or line),
         format=FORMAT,
         wire=wire.name,
         provider=provider_of(model, record.get("provider", bodies.HOSTS.get(wire.name))),

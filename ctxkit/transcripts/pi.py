@@ -55,7 +55,7 @@ def read(source: Source) -> Iterator[Transcript]:
         return
     model = next((request.model for request in session.requests if request.model), None)
     yield Transcript(
-        id=session.id,
+        id=session.id or source.name,
         format=FORMAT,
         wire=WIRE,
         provider=provider_of(model, session.provider),
@@ -94,7 +94,7 @@ class _Session:
         message = mapping(entry.get("message"))
         role = message.get("role")
         if entry["type"] == "session":
-            self.id = str(entry.get("id"))
+            self.id = string(entry.get("id")) or ""
         elif entry["type"] == "compaction":
             self._compact(entry)
         elif role == "assistant":

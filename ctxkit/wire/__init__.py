@@ -29,9 +29,10 @@ def wire_named(name: str) -> Wire:
 def wire_for_path(path: str) -> Wire | None:
     """The wire of a URL path, `None` where a POST to it is no model call.
 
-    Any prefix is allowed, as gateways add their own: `/v1/messages`, `/proxy/v1/chat/completions`.
+    Any prefix is allowed, as gateways add their own: `/v1/messages`, `/proxy/v1/chat/completions`. What is
+    added to a thread of OpenAI's Assistants is a message, too, but no model call.
     """
-    if path.endswith("/messages"):
+    if path.endswith("/messages") and "/threads/" not in path:
         return ANTHROPIC_MESSAGES
     if path.endswith("/chat/completions"):
         return OPENAI_CHAT
@@ -44,7 +45,7 @@ def wire_of(body: Mapping[str, Any]) -> Wire | None:
     if not isinstance(messages, list):
         return None
     tools = body.get("tools")
-    if "system" in body or (isinstance(tools, list) and any("input_schema" in tool for tool in tools if tool)):
+    if "system" in body or _any_has(tools, "input_schema"):
         return ANTHROPIC_MESSAGES
     for message in messages:
         if not isinstance(message, Mapping):
@@ -56,6 +57,10 @@ def wire_of(body: Mapping[str, Any]) -> Wire | None:
     if isinstance(tools, list) and tools:
         return OPENAI_CHAT
     return ANTHROPIC_MESSAGES if str(body.get("model", "")).startswith("claude") else OPENAI_CHAT
+
+
+def _any_has(values: Any, key: str) -> bool:
+    return isinstance(values, list) and any(isinstance(value, Mapping) and key in value for value in values)
 
 
 def _has_anthropic_block(content: Any) -> bool:

@@ -83,11 +83,7 @@ class AnthropicMessages:
         if isinstance(content, str):
             kind = _text_kind(role)
             return Turn(role, message, (block(kind, content, where, content),) if content else (), parent)
-        blocks = tuple(
-            _content_block(part, (*where, position), role, parent)
-            for position, part in enumerate(items(content, where))
-        )
-        return Turn(role, message, blocks, parent)
+        return Turn(role, message, _content_blocks(content, where, role, parent), parent)
 
     def with_result_texts(self, message: Any, texts: Mapping[Where, str]) -> Any:
         """The message with other texts in these tool results."""
@@ -105,11 +101,7 @@ class AnthropicMessages:
 
     def answer(self, body: Mapping[str, Any]) -> tuple[Block, ...]:
         """The blocks of a response's `content`."""
-        content = items(body.get("content"), ("content",))
-        return tuple(
-            _content_block(part, ("content", position), "assistant", None)
-            for position, part in enumerate(content)
-        )
+        return _content_blocks(body.get("content"), ("content",), "assistant", None)
 
     def call_input(self, native: Any) -> Mapping[str, Any]:
         """The `input` of a `tool_use` block."""
@@ -137,7 +129,14 @@ def _text_kind(role: str) -> Kind:
     return kinds.get(role, "other")
 
 
-def _content_block(part: Any, where: Where, role: str, parent: Turn | None) -> Block:
+def _content_blocks(content: Any, where: Where, role: str, parent: Turn | None) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    for position, part in enumerate(items(content, where)):
+        blocks.append(_content_block(part, (*where, position), role, parent, blocks))
+    return tuple(blocks)
+
+
+def _content_block(part: Any, where: Where, role: str, parent: Turn | None, beside: Sequence[Block]) -> Block:
     kind_of_part = string(body_object(part, what=path(where)).get("type")) or ""
     if kind_of_part == "text":
         return block(_text_kind(role), part, where, text(part.get("text")))
@@ -149,7 +148,7 @@ def _content_block(part: Any, where: Where, role: str, parent: Turn | None) -> B
         call_id, client = string(part.get("id")), kind_of_part == "tool_use"
         return block("tool_call", part, where, call_text, tool=name, call_id=call_id, client=client)
     if kind_of_part.endswith("tool_result"):
-        return _result_block(part, where, parent)
+        return _result_block(part, where, parent, beside)
     if kind_of_part in MEDIA:
         inline = part.get("source", {})
         inline_text = text(inline.get("data")) if _is_plain_text(inline) else ""
@@ -161,19 +160,21 @@ def _is_plain_text(source: Any) -> bool:
     return isinstance(source, Mapping) and source.get("type") == "text"
 
 
-def _result_block(part: Mapping[str, Any], where: Where, parent: Turn | None) -> Block:
+def _result_block(
+    part: Mapping[str, Any], where: Where, parent: Turn | None, beside: Sequence[Block]
+) -> Block:
     call_id = string(part.get("tool_use_id"))
     content = part.get("content")
     client = part.get("type") == "tool_result"
     parts = content if isinstance(content, list) else []
-    images = sum(isinstance(inner, Mapping) and inner.get("type") in MEDIA for inner in parts)
+    images = sum(isinstance(inner, Mapping) and string(inner.get("type")) in MEDIA for inner in parts)
     return Block(
         kind="tool_result",
         text=text_parts(parts) if client and parts else text(content or None),
         digest=digest(part),
         where=where,
         native=part,
-        tool=tool_of_call(parent, call_id),
+        tool=tool_of_call(parent, call_id, beside),
         call_id=call_id,
         images=images,
         client=client,

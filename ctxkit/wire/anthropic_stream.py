@@ -40,13 +40,19 @@ class AnthropicAccumulator:
         if kind == "message_start" and isinstance(event.get("message"), Mapping):
             self._message, self._blocks, self._inputs = dict(event["message"]), {}, {}
         elif kind == "content_block_start" and isinstance(event.get("content_block"), Mapping):
-            self._blocks[_index(event)] = dict(event["content_block"])
+            self._start(_index(event), event["content_block"])
         elif kind == "content_block_delta" and isinstance(event.get("delta"), Mapping):
             self._delta(_index(event), event["delta"])
         elif kind == "message_delta":
             self._message_delta(event)
         elif kind == "message_stop":
             self.complete = True
+
+    def _start(self, index: int, block: Mapping[str, Any]) -> None:
+        self._blocks[index] = dict(block)
+        model = mapping(block.get("to")).get("model")
+        if block.get("type") == "fallback" and model:
+            self._message = {**(self._message or {}), "model": model}
 
     def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
         target = self._blocks.setdefault(index, {})

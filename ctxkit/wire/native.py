@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -110,14 +110,16 @@ def block(kind: Kind, native: Any, where: Where, block_text: str, **more: Any) -
     return Block(kind=kind, text=block_text, digest=digest(native), where=where, native=native, **more)
 
 
-def tool_of_call(parent: Turn | None, call_id: str | None) -> str | None:
-    """The tool that a call belongs to, looked up backwards from the turn before the result."""
-    turn = parent
-    while turn is not None and call_id is not None:
-        for candidate in turn.blocks:
+def tool_of_call(parent: Turn | None, call_id: str | None, beside: Sequence[Block] = ()) -> str | None:
+    """The tool that a call belongs to: looked up beside its result, then backwards from the turn before."""
+    blocks, turn = beside, parent
+    while call_id is not None:
+        for candidate in blocks:
             if candidate.kind == "tool_call" and candidate.call_id == call_id:
                 return candidate.tool
-        turn = turn.parent
+        if turn is None:
+            break
+        blocks, turn = turn.blocks, turn.parent
     return None
 
 

@@ -99,8 +99,8 @@ class OpenAIChat:
         return parsed_input(function.get("arguments") if isinstance(function, Mapping) else None)
 
     def usage(self, body: Mapping[str, Any]) -> Usage | None:
-        """The response's `usage`."""
-        return usage_fields.openai_chat(body.get("usage"))
+        """The response's `usage`, with the tier that served it."""
+        return usage_fields.openai_chat(body.get("usage"), service_tier=body.get("service_tier"))
 
     def stop_reason(self, body: Mapping[str, Any]) -> str | None:
         """The first choice's `finish_reason`."""
@@ -183,7 +183,7 @@ def _result_block(message: Mapping[str, Any], where: Where, parent: Turn) -> Blo
         readable,
         tool=string(message.get("name")) or tool_of_call(parent, call_id),
         call_id=call_id,
-        images=sum(isinstance(part, Mapping) and part.get("type") in MEDIA for part in parts),
+        images=sum(isinstance(part, Mapping) and string(part.get("type")) in MEDIA for part in parts),
         client=True,
     )
 

@@ -33,17 +33,20 @@ class EventReader:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
         self._rest = ""
+        self._after_cr = False
         self._name = ""
         self._data: list[str] = []
 
     def feed(self, data: bytes) -> Iterator[Event]:
         """The events that these bytes complete."""
-        buffered = self._rest + self._decoder.decode(data)
-        lines = buffered.replace("\r\n", "\n")
-        # A CR at the very end may be the first half of a CRLF: it waits for the next bytes.
-        held = "\r" if lines.endswith("\r") else ""
-        *complete, rest = lines.removesuffix("\r").replace("\r", "\n").split("\n")
-        self._rest = rest + held
+        text = self._decoder.decode(data)
+        if not text:
+            return
+        # A CR ends its line at once; an LF that comes after it with the next bytes is its second half.
+        lines = text.removeprefix("\n") if self._after_cr else text
+        self._after_cr = text.endswith("\r")
+        buffered = self._rest + lines.replace("\r\n", "\n").replace("\r", "\n")
+        *complete, self._rest = buffered.split("\n")
         for line in complete:
             event = self._line(line)
             if event is not None:

@@ -3,21 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from calling import HTTP_KINDS, SDKS, HttpKind, Sdk, Waiter
-
-
-@pytest.fixture(params=HTTP_KINDS, ids=str)
-def kind(request: pytest.FixtureRequest) -> HttpKind:
-    """Each HTTP library in each colour."""
-    made: HttpKind = request.param
-    return made
-
-
-@pytest.fixture(params=SDKS, ids=str)
-def sdk(request: pytest.FixtureRequest) -> Sdk:
-    """Each SDK in each colour."""
-    made: Sdk = request.param
-    return made
+from support.calling import CALLS, HTTP_KINDS, SDK_CLIENTS, Http, Sdk, Waiter
 
 
 @pytest.fixture
@@ -26,3 +12,25 @@ def wait() -> Iterator[Waiter]:
     waiter = Waiter()
     yield waiter
     waiter.close()
+
+
+@pytest.fixture(
+    params=HTTP_KINDS, ids=lambda kind: f"{kind[0].__name__}-{'async' if kind[1] else 'blocking'}"
+)
+def http(request: pytest.FixtureRequest, wait: Waiter) -> Http:
+    """Each HTTP library in each colour."""
+    library, awaits = request.param
+    return Http(library, awaits=awaits, wait=wait)
+
+
+@pytest.fixture(params=SDK_CLIENTS, ids=lambda client: client.__name__)
+def sdk(request: pytest.FixtureRequest, wait: Waiter) -> Sdk:
+    """Each SDK in each colour."""
+    return Sdk(request.param, wait=wait)
+
+
+@pytest.fixture(params=CALLS)
+def path(request: pytest.FixtureRequest) -> str:
+    """The path of each wire."""
+    made: str = request.param
+    return made

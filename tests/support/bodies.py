@@ -25,6 +25,11 @@ def request_of(
     return ModelRequest(wire_named(wire), native, histories=histories or Histories())
 
 
+def of_body(wire: str, body: Mapping[str, Any]) -> ModelRequest:
+    """A request with exactly this body."""
+    return ModelRequest(wire_named(wire), body)
+
+
 def user(text: str) -> dict[str, Any]:
     """A user's message."""
     return {"role": "user", "content": text}

@@ -256,6 +256,16 @@ def test_a_line_without_content_is_reported_and_the_rest_is_read(read: Any) -> N
     assert roles(transcript) == ["user", "assistant"]
 
 
+def test_lines_that_hold_no_message_say_nothing_and_are_no_damage(read: Any) -> None:
+    (transcript,), skipped = read(
+        {"type": "custom-title", "customTitle": "A greeting", "sessionId": "session-1"},
+        user("u1", "hello"),
+        {**SESSION, "type": "user", "message": {"role": "user", "content": "a line without an id"}},
+        {"type": "last-prompt", "lastPrompt": "hello"},
+    )
+    assert (roles(transcript), skipped) == (["user", "user"], [])
+
+
 def test_a_session_without_messages_is_skipped(read: Any) -> None:
     transcripts, skipped = read({**SESSION, "type": "attachment", "uuid": "x", "parentUuid": "y"})
     assert transcripts == []

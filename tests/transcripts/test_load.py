@@ -99,6 +99,21 @@ def test_a_lone_surrogate_is_text_like_any_other(read: Any) -> None:
     assert (transcript.messages[0]["content"], skipped) == ("\ud83d", [])
 
 
+def test_a_byte_order_mark_is_no_damage(read: Any) -> None:
+    transcripts, skipped = read(b"\xef\xbb\xbf" + body("first"), body("second"))
+    assert (len(transcripts), skipped) == (2, [])
+
+
+def test_a_run_without_a_name_is_called_after_its_file(read: Any) -> None:
+    message = {"role": "user", "content": [{"type": "text", "text": "hello"}]}
+    claude = {"type": "user", "uuid": "u1", "sessionId": None, "message": message}
+    stream = {"type": "user", "session_id": None, "message": message}
+    codex = {"type": "response_item", "payload": {"type": "message", **message}}
+    pi = {"type": "message", "message": message}
+    for record in (claude, stream, codex, pi):
+        assert [transcript.id for transcript in read(record, name="run.jsonl")[0]] == ["run.jsonl"]
+
+
 def test_a_truncated_gzip_gives_what_came_before(read: Any) -> None:
     lines = b"\n".join(body(f"{number} {number**99}") for number in range(400))
     transcripts, skipped = read(gzip.compress(lines)[:-2000])

@@ -98,7 +98,7 @@ def test_a_pair_is_one_request_with_its_answer(read: Any) -> None:
         "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
         "stop_reason": "stop",
         "response_output": [ASSISTANT, {**ASSISTANT, "content": "a second choice"}],
-        "timestamp": "2026-11-30T12:00:00Z",
+        "timestamp": "2026-11-30T12:00:00",
     }
     (transcript,), skipped = read(pair)
     assert skipped == []
@@ -194,14 +194,17 @@ def test_an_answer_that_was_not_recorded_adds_no_message(
 def test_what_is_no_model_call_is_reported(read: Any) -> None:
     transcripts, skipped = read(
         {"api": "count_tokens", "request": {"messages": [USER]}, "usage": {"input_tokens": 10}},
+        {"api": "countTokens", "request": {"contents": CONTENTS}, "usage": {"totalTokens": 10}},
         {"request": {"query": "x"}, "response": {}},
         {"api": "chat"},
         {"note": "x"},
     )
     assert transcripts == []
-    assert [skip.reason for skip in skipped] == [
-        "count_tokens is no model call",
-        "the request is no model call",
-        "not a request with what came back",
-        "not a request with what came back",
-    ]
+    assert [skip.line for skip in skipped] == [1, 2, 3, 4, 5]
+    assert {skip.reason for skip in skipped} == {"not a model call with what came back"}
+
+
+def test_an_api_of_another_name_is_told_from_its_request(read: Any) -> None:
+    pair = {"api": "chat.completions", "request": {"model": "gpt-4.1", "messages": [USER]}, "response": {}}
+    (transcript,), _ = read(pair)
+    assert transcript.wire == "openai_chat"

@@ -1,0 +1,5 @@
+"""`python -m ctxkit`: the command line."""
+
+from ctxkit.cli import main
+
+main()

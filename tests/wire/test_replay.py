@@ -1,0 +1,192 @@
+"""A finished answer is replayed as the events that would have streamed it: nothing lost, nothing added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.bodies import ANTHROPIC, OPENAI, answer_body, calls
+from support.recorded import answers, events_of, without_nulls
+from support.sdks import of_anthropic, of_openai
+
+from ctxkit.errors import BodyError
+from ctxkit.wire import wire_named
+
+WITH_USAGE = {"stream_options": {"include_usage": True}}
+
+TEXT = st.text(max_size=8)
+INPUT = st.dictionaries(TEXT, TEXT | st.integers(-9, 9) | st.lists(st.booleans(), max_size=2), max_size=3)
+IDS = st.uuids().map(str)
+
+
+def typed(kind: str, **fields: Any) -> Any:
+    return st.fixed_dictionaries({"type": st.just(kind), **fields})
+
+
+BLOCKS = st.one_of(
+    typed("text", text=TEXT),
+    typed("text", text=TEXT, citations=st.lists(typed("char_location", cited_text=TEXT), max_size=2)),
+    typed("thinking", thinking=TEXT, signature=TEXT),
+    typed("redacted_thinking", data=TEXT),
+    typed("tool_use", id=IDS, name=TEXT, input=INPUT),
+    typed("server_tool_use", id=IDS, name=TEXT, input=INPUT),
+    typed("web_search_tool_result", tool_use_id=IDS, content=st.lists(INPUT, max_size=2)),
+    typed("compaction", content=TEXT | st.none(), encrypted_content=TEXT),
+)
+CALLS = st.one_of(
+    typed("function", id=IDS, function=st.fixed_dictionaries({"name": TEXT, "arguments": TEXT})),
+    typed("custom", id=IDS, custom=st.fixed_dictionaries({"name": TEXT, "input": TEXT})),
+)
+MESSAGES = st.fixed_dictionaries(
+    {"role": st.just("assistant"), "content": TEXT | st.none()},
+    optional={
+        "refusal": TEXT,
+        "reasoning_content": TEXT,
+        "tool_calls": st.lists(CALLS, max_size=3),
+        "annotations": st.lists(INPUT, max_size=2),
+        "audio": INPUT,
+    },
+)
+
+
+def replayed(wire: str, body: dict[str, Any], *, request: dict[str, Any] | None = None) -> bytes:
+    return b"".join(wire_named(wire).events(body, WITH_USAGE if request is None else request))
+
+
+def round_trip(wire: str, body: dict[str, Any]) -> dict[str, Any]:
+    accumulator = wire_named(wire).accumulator()
+    for event in events_of(replayed(wire, body)):
+        accumulator.feed(event)
+    assert accumulator.complete
+    again = accumulator.finish()
+    assert again is not None
+    return again
+
+
+def chat(*messages: Any, **body: Any) -> dict[str, Any]:
+    choices = [
+        {
+            "index": index,
+            "message": message,
+            "finish_reason": "stop",
+            "logprobs": {"content": [{"token": "a"}]},
+        }
+        for index, message in enumerate(messages)
+    ]
+    return answer_body(OPENAI, choices=choices, **body)
+
+
+@given(st.lists(BLOCKS, max_size=5), st.sampled_from(["end_turn", "tool_use", "refusal", "bored"]))
+def test_an_anthropic_answer_comes_back_as_it_was(content: list[Any], stop_reason: str) -> None:
+    more = {
+        "stop_details": {"category": "x"},
+        "container": {"id": "c"},
+        "context_management": {"applied_edits": []},
+    }
+    body = answer_body(ANTHROPIC, content=content, stop_reason=stop_reason, **more)
+    assert round_trip(ANTHROPIC, body) == body
+
+
+@given(st.lists(MESSAGES, min_size=1, max_size=2))
+def test_an_openai_answer_comes_back_as_it_was(messages: list[Any]) -> None:
+    body = chat(*messages, system_fingerprint="fp", service_tier="flex")
+    assert round_trip(OPENAI, body) == body
+
+
+def test_recorded_answers_come_back_as_they_were() -> None:
+    seen = 0
+    for wire, body in answers():
+        for choice in body.get("choices", ()):
+            for call in choice["message"].get("tool_calls") or ():
+                # Mistral numbers its calls, as only chunks do elsewhere.
+                call.pop("index", None)
+        again = round_trip(wire, body)
+        assert without_nulls(again) == without_nulls(body)
+        seen += 1
+    assert seen > 1_500
+
+
+def test_the_last_chunk_carries_usage_only_where_it_was_asked_for() -> None:
+    body = answer_body(OPENAI)
+    asked, unasked = (events_of(replayed(OPENAI, body, request=request)) for request in (WITH_USAGE, {}))
+    assert [event["usage"] for event in asked[:-1]] == [None] * (len(asked) - 2) + [body["usage"]]
+    assert asked[-2]["choices"] == []
+    assert not any("usage" in event for event in unasked[:-1])
+    assert asked[-1] == unasked[-1] == "[DONE]"
+
+
+CITED = {"type": "text", "text": "Cats.", "citations": [{"type": "char_location", "cited_text": "cat"}]}
+SEARCHED = [
+    {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "cats"}},
+    {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
+]
+CALLED = [{"type": "tool_use", "id": one, "name": "ls", "input": {"path": one}} for one in "ab"]
+ANTHROPIC_ANSWERS = {
+    "text": answer_body(ANTHROPIC),
+    "nothing": answer_body(ANTHROPIC, content=[]),
+    "thinking": answer_body(
+        ANTHROPIC, content=[{"type": "thinking", "thinking": "Hm.", "signature": "sig"}, *CALLED[:1]]
+    ),
+    "redacted thinking": answer_body(ANTHROPIC, content=[{"type": "redacted_thinking", "data": "Eqk="}]),
+    "parallel calls": answer_body(ANTHROPIC, content=CALLED, stop_reason="tool_use"),
+    "citations": answer_body(ANTHROPIC, content=[CITED]),
+    "server tools": answer_body(ANTHROPIC, content=[*SEARCHED, CITED]),
+    "refusal": answer_body(
+        ANTHROPIC, content=[], stop_reason="refusal", stop_details={"type": "refusal", "category": "cyber"}
+    ),
+}
+CHATS = {
+    "text": answer_body(OPENAI),
+    "nothing": chat({"role": "assistant", "content": ""}),
+    "parallel calls": chat(calls(OPENAI, "a", "b", inputs={"path": "."})),
+    "refusal": chat({"role": "assistant", "content": None, "refusal": "No."}),
+}
+
+
+@pytest.mark.parametrize("body", ANTHROPIC_ANSWERS.values(), ids=ANTHROPIC_ANSWERS)
+def test_anthropics_sdk_makes_the_same_of_the_events(body: dict[str, Any]) -> None:
+    assert without_nulls(of_anthropic(replayed(ANTHROPIC, body))) == without_nulls(body)
+
+
+@pytest.mark.parametrize("body", CHATS.values(), ids=CHATS)
+def test_openais_sdk_makes_the_same_of_the_chunks(body: dict[str, Any]) -> None:
+    theirs = of_openai(replayed(OPENAI, body))
+    (choice,), (their_choice,) = body["choices"], theirs["choices"]
+    for call in their_choice["message"].get("tool_calls") or []:
+        call.pop("index", None)
+        call["function"].pop("parsed_arguments", None)
+    assert without_nulls(their_choice["message"]) == without_nulls(choice["message"])
+    assert their_choice["finish_reason"] == choice["finish_reason"]
+    assert without_nulls(theirs["usage"]) == body["usage"]
+
+
+def test_an_answer_without_usage_is_accepted_by_anthropics_sdk() -> None:
+    """A middleware's own answer may leave usage out; the SDK reads `usage.output_tokens` all the same."""
+    body = {key: value for key, value in answer_body(ANTHROPIC).items() if key != "usage"}
+    assert of_anthropic(replayed(ANTHROPIC, body))["content"] == body["content"]
+
+
+def test_anthropics_output_tokens_are_a_placeholder_until_the_end() -> None:
+    body = answer_body(ANTHROPIC)
+    events = events_of(replayed(ANTHROPIC, body))
+    assert events[0]["message"]["usage"] == {"input_tokens": 100, "output_tokens": 1}
+    assert events[-2]["usage"] == {"input_tokens": 100, "output_tokens": 10}
+
+
+@pytest.mark.parametrize(
+    ("wire", "body"),
+    [
+        (ANTHROPIC, {"content": "text"}),
+        (ANTHROPIC, {"content": ["text"]}),
+        (ANTHROPIC, {"content": [{"type": "text", "citations": 7}]}),
+        (OPENAI, {"choices": {}}),
+        (OPENAI, {"choices": ["text"]}),
+        (OPENAI, {"choices": [{"message": {"tool_calls": 7}}]}),
+        (OPENAI, {"choices": [{"message": {"tool_calls": [7]}}]}),
+    ],
+)
+def test_a_malformed_answer_is_refused(wire: str, body: dict[str, Any]) -> None:
+    with pytest.raises(BodyError):
+        replayed(wire, body)
