@@ -18,6 +18,9 @@ from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
 
 T = TypeVar("T")
 E = TypeVar("E")
+_REPLACED = (
+    "a middleware replaced a streamed answer that had already gone out: set `buffers_stream = True` on it"
+)
 
 
 class Edge(Protocol):
@@ -187,22 +190,21 @@ class _StreamRun:
             self.sent = response
             self.resume(response)
             return
-        with suppress(StreamAborted, StopIteration):
+        with suppress(StreamAborted, StreamError, StopIteration):
             self.flow.throw(StreamAborted(response))
+            self.flow.throw(StreamError(_REPLACED))
         self.flow.close()
         self.state = _Done(response)  # type: ignore[arg-type]
 
     def pending(self) -> Step | None:
-        """The step to do after the answer went out; refuses what would replace that answer."""
-        over = isinstance(self.state, _Done)
-        replaced = self.state.value is not self.sent if isinstance(self.state, _Done) else False
-        if self.sent is not None and (replaced or self.answer_request() is not None):
-            self.flow.close()
-            raise StreamError(
-                "a middleware replaced a streamed answer that had already gone out: "
-                "set `buffers_stream = True` on it"
-            )
-        return None if over else self.state  # type: ignore[return-value]
+        """The next step to do, `None` at the flow's end; refuses what would replace an answer that went out."""
+        while self.sent is not None and self.answer_request() is not None:
+            self.resume(error=StreamError(_REPLACED))
+        if not isinstance(self.state, _Done):
+            return self.state
+        if self.sent is not None and self.state.value is not self.sent:
+            raise StreamError(_REPLACED)
+        return None
 
     def result(self) -> ModelResponse:
         """What the flow ended with."""

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any, cast
 
 from ctxkit.errors import BodyError, ConfigError
-from ctxkit.ledger import Attempt, Totals, attribute, usd
+from ctxkit.ledger import Attempt, Totals, attribute
 from ctxkit.messages import Block, Histories, ModelRequest, Wire
 from ctxkit.money import Share, price, split
 from ctxkit.reports import Report, TaskRow
@@ -33,7 +33,6 @@ CLAUDE_RATIO = 1.2
 OUTPUT_UNKNOWN = "the output tokens of some requests are placeholders in this log, and left out"
 COST_DIFFERS = "the log itself says another cost; its usage may leave out what was read from the prompt cache"
 TOLERANCE = Decimal("0.05")
-SHOWN_DECIMALS = 6
 
 
 def profile(transcripts: Iterable[Transcript], *, skipped: Iterable[Skipped] = ()) -> Report:
@@ -138,25 +137,18 @@ class _Run:
             yield self.transcript.incomplete
         if not all(recorded.output_known for recorded in requests):
             yield OUTPUT_UNKNOWN
-        if self.recorded:
-            yield from self._compared()
+        if self._differs():
+            yield COST_DIFFERS
         if self.malformed:
             count = f"{len(self.malformed)} of {len(requests)} requests"
             yield f"{count} are malformed and could not be split, the first because {self.malformed[0]}"
 
-    def _compared(self) -> Iterator[str]:
-        """What the log says that requests cost, beside what they cost here."""
-        recorded = sum((cost for cost, _ in self.recorded), Decimal(0))
-        count = f"{len(self.recorded)} of {len(self.transcript.requests)} requests"
-        said = f"the log itself says ${usd(round(recorded, SHOWN_DECIMALS))} for {count}"
+    def _differs(self) -> bool:
+        """Whether what the log says that requests cost is far from what they cost here."""
         charges = [charge.total_usd for _, charge in self.recorded if charge is not None]
-        if len(charges) < len(self.recorded):
-            yield f"{said}, not all of which have a price here"
-            return
-        priced = sum(charges, Decimal(0))
-        if abs(priced - recorded) > recorded * TOLERANCE:
-            yield COST_DIFFERS
-        yield f"{said}, which are ${usd(round(priced, SHOWN_DECIMALS))} here"
+        recorded = sum((cost for cost, _ in self.recorded), Decimal(0))
+        all_priced = len(charges) == len(self.recorded)
+        return all_priced and abs(sum(charges, Decimal(0)) - recorded) > recorded * TOLERANCE
 
     def _exchange(self, sent: int) -> tuple[ModelRequest, Sequence[Block]]:
         """The request that sent so many messages, and the blocks that the model wrote next.

@@ -107,6 +107,7 @@ def _guarded(
                 )
             answer: A = yield from flow
             inside.check_started(middleware, flow)
+            inside.check_answer(middleware, answer)
         except FlowError:
             raise
         except Exception as error:
@@ -114,10 +115,10 @@ def _guarded(
             if error is inside.error or isinstance(error, middleware.raises):
                 raise
             _report_fault(middleware, error)
-            if inside.error is not None:
-                raise inside.error  # noqa: B904
             if inside.answered:
                 return inside.answer  # type: ignore[no-any-return]
+            if inside.error is not None:
+                raise inside.error  # noqa: B904
             return (yield from call_next(request))
         return answer
 
@@ -130,6 +131,7 @@ class _Inside:
     def __init__(self, call_next: Callable[[Any], Flow[Any]], request: Any) -> None:
         self._call_next = call_next
         self._purpose = getattr(request, "purpose", None)
+        self._due = ModelResponse if isinstance(request, ModelRequest) else ToolResult
         self._flows: list[Flow[Any]] = []
         self.answer: Any = None
         self.answered = False
@@ -163,6 +165,17 @@ class _Inside:
                     f"{_name(middleware)} called call_next() but never ran it: "
                     f"write `response = yield from call_next(request)`"
                 )
+
+
+    def check_answer(self, middleware: Middleware, answer: object) -> None:
+        """Refuse a hook that ended without an answer."""
+        if isinstance(answer, self._due):
+            return
+        fix = "`return (yield from ...)`" if isinstance(answer, GeneratorType) else "`return response`"
+        raise FlowError(
+            f"{_name(middleware)} gave back a {type(answer).__name__}, not a {self._due.__name__}: "
+            f"end the hook with {fix}"
+        )
 
 
 def _report_fault(middleware: Middleware, error: Exception) -> None:

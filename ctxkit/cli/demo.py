@@ -20,7 +20,6 @@ from ctxkit.demo.recorded import TITLE, recorded_bill
 from ctxkit.ledger import NO_TOOL, Line, Totals
 from ctxkit.money import price_list_version
 from ctxkit.reports.content import dollars, percent
-from ctxkit.reports.terminal import TEXT_WIDTH
 
 EXAMPLES = """Examples:
 
@@ -41,7 +40,8 @@ SUMS = {
 METHOD = (
     "A scripted server on this machine stands for both providers. It gives a recorded answer only while all "
     "that the answer takes from tool results is still in the request; what a real model would say, it can't "
-    "show. The tokens are its own count of the JSON it was sent, and the dollars are those of"
+    "show. A TokenMeter alone measures the plain runs. The tokens are the server's own count, and the "
+    "dollars are those of"
 )
 # What all costs are written as parts of, so that they have the same four decimals.
 DIME = Decimal("0.1")
@@ -72,18 +72,10 @@ def command(
     emit(
         report.to_dict(),
         renderable=lambda: _renderable(report),
-        text=lambda: _text(report),
         json=json,
         output=output,
     )
     raise typer.Exit(1 if report.problems else 0)
-
-
-def _text(report: DemoReport) -> str:
-    console = Console(width=TEXT_WIDTH, color_system=None, force_terminal=False)
-    with console.capture() as captured:
-        console.print(_renderable(report))
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _renderable(report: DemoReport) -> RenderableType:
@@ -156,7 +148,7 @@ def _rows(totals: Totals, kinds: Iterable[str], tools: Collection[str]) -> dict[
         idle.add(by_tool[name])
     return {
         "Bill": {label: getattr(totals, name) for label, name in SUMS.items()},
-        "Cost by kind": {kind.replace("_", " "): _cost(by_kind.get(kind, Line())) for kind in kinds},
+        "Tokens by kind": {kind.replace("_", " "): _tokens(by_kind.get(kind, Line())) for kind in kinds},
         "Cost by tool": {
             **{tool: _cost(by_tool.get(tool, Line())) for tool in tools},
             "(tools never called)": _cost(idle),
@@ -165,8 +157,12 @@ def _rows(totals: Totals, kinds: Iterable[str], tools: Collection[str]) -> dict[
     }
 
 
+def _tokens(line: Line) -> int:
+    return line.input_tokens + line.output_tokens
+
+
 def _cost(line: Line) -> Decimal | None:
-    return line.cost_usd if line.priced or not line.input_tokens + line.output_tokens else None
+    return line.cost_usd if line.priced or not _tokens(line) else None
 
 
 def _cells(plain: Amount, wrapped: Amount) -> Iterator[str]:

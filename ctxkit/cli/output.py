@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console, RenderableType
 
+from ctxkit.reports.terminal import plain_text
 from ctxkit.wire.native import dumps
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")]
@@ -22,7 +23,6 @@ def emit(
     outcome: Mapping[str, Any],
     *,
     renderable: Callable[[], RenderableType],
-    text: Callable[[], str],
     json: bool,
     output: Path | None,
 ) -> None:
@@ -30,8 +30,7 @@ def emit(
 
     Args:
         outcome: As JSON.
-        renderable: Gives what a terminal shows.
-        text: Gives what a file of text holds.
+        renderable: Gives what a terminal shows, and as plain text what a file holds.
         json: Whether JSON goes to standard output, and to the file whatever its name.
         output: The file; left out, the outcome is printed.
 
@@ -40,7 +39,7 @@ def emit(
     """
     if output is not None:
         as_json = json or output.suffix == ".json"
-        data = dumps(outcome) if as_json else text().encode(errors="replace")
+        data = dumps(outcome) if as_json else plain_text(renderable()).encode(errors="replace")
         try:
             output.write_bytes(data + b"\n")
         except OSError as error:

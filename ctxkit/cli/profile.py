@@ -14,7 +14,7 @@ from ctxkit.cli.progress import Advance, progress_bar
 from ctxkit.profile import profile
 from ctxkit.reports import Report
 from ctxkit.reports.content import SHOWN_ROWS
-from ctxkit.reports.terminal import report_renderable, report_text
+from ctxkit.reports.terminal import report_renderable
 from ctxkit.transcripts import Skipped, Transcript, expand, find_session_files, load
 
 EXAMPLES = """Examples:
@@ -57,7 +57,6 @@ def command(
     emit(
         report.to_dict(),
         renderable=lambda: report_renderable(report, top=top),
-        text=lambda: report_text(report, top=top),
         json=json,
         output=output,
     )

@@ -32,5 +32,5 @@ def extract(data: Path) -> bytes:
     raise LookupError(f"{data / FAMILY} holds no recording {ID!r}")
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # pragma: no cover - a test runs it, in a process of its own
     sys.stdout.buffer.write(extract(Path(sys.argv[1])))

@@ -31,11 +31,7 @@ def anthropic_loop(
     user_turns: Sequence[str],
     run_tool: Callable[[str, Mapping[str, Any]], str],
 ) -> list[str]:
-    """Answer a user's messages one after the other with Claude, calling tools in between.
-
-    Returns:
-        The answers, one for each of the messages.
-    """
+    """Answer a user's messages one after the other with Claude, and give back the answers."""
     answers = []
     messages: list[Any] = []
     for said in user_turns:
@@ -75,11 +71,7 @@ def openai_loop(
     user_turns: Sequence[str],
     run_tool: Callable[[str, Mapping[str, Any]], str],
 ) -> list[str]:
-    """Answer a user's messages one after the other with GPT, calling tools in between.
-
-    Returns:
-        The answers, one for each of the messages.
-    """
+    """Answer a user's messages one after the other with GPT, and give back the answers."""
     answers = []
     messages: list[Any] = [{"role": "system", "content": system}]
     for said in user_turns:

@@ -14,7 +14,7 @@ from ctxkit.ledger import usd
 from ctxkit.transcripts import Transcript, load
 
 RECORDING = Path(__file__).with_name("data") / "change_flight.jsonl"
-TITLE = "An airline's agent moves a customer's flight to the next day's cheapest economy seats."
+TITLE = "An airline's agent moves a flight to the next day's cheapest economy seats."
 
 ToolCall = tuple[str, Mapping[str, Any]]
 

@@ -25,7 +25,6 @@ _OPTIONS = (
     "cookies",
     "event_hooks",
     "follow_redirects",
-    "headers",
     "max_redirects",
     "params",
     "timeout",
@@ -54,13 +53,22 @@ def wrap(client: C, stack: Middleware) -> C:
         return _wrapped_http(client, made, library)  # type: ignore[no-any-return]
     http_client = getattr(client, "_client", None)
     library = _library_of(http_client)
-    if library is None or not callable(getattr(client, "copy", None)):
-        raise AttachError(
-            f"a {type(client).__module__}.{type(client).__qualname__} can't be wrapped: give its HTTP client "
-            f"transport=ctxkit.integrations.httpx2.Transport(stack), or wrap the function that calls it "
-            f"with ctxkit.integrations.functions"
-        )
-    return client.copy(http_client=_wrapped_http(http_client, made, library))  # type: ignore[attr-defined, no-any-return]
+    if library is None:
+        raise _refused(client)
+    wrapped = _wrapped_http(http_client, made, library)
+    try:
+        return client.copy(http_client=wrapped)  # type: ignore[attr-defined, no-any-return]
+    except (AttributeError, TypeError) as error:
+        raise _refused(client) from error
+
+
+def _refused(client: object) -> AttachError:
+    kind = type(client)
+    return AttachError(
+        f"a {kind.__module__}.{kind.__qualname__} can't be wrapped: give its HTTP client "
+        f"transport=ctxkit.integrations.httpx2.Transport(stack), or wrap the function that calls it "
+        f"with ctxkit.integrations.functions"
+    )
 
 
 def _library_of(client: object) -> ModuleType | None:
@@ -80,4 +88,9 @@ def _wrapped_http(client: Any, stack: Middleware, library: ModuleType) -> Any:
     transport = integration.AsyncTransport if awaits else integration.Transport
     inner = integration.AsyncClientTransport if awaits else integration.ClientTransport
     options = {name: getattr(client, name) for name in _OPTIONS}
-    return kind(transport=transport(stack, inner(client)), **options)
+    encoding = client._default_encoding
+    wrapped = kind(transport=transport(stack, inner(client)), default_encoding=encoding, **options)
+    # A constructor adds the default headers again that this client may have lost since.
+    wrapped.headers.clear()
+    wrapped.headers.update(client.headers)
+    return wrapped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ctxkit.errors import ModelCallFailed
+from ctxkit.errors import CtxkitError, FlowError, ModelCallFailed
 from ctxkit.money import Share
 from ctxkit.usage import Charge, Usage
 
@@ -60,5 +60,8 @@ def outcome_of(error: BaseException) -> Outcome:
     """Whether an attempt that ended in this exception was billed."""
     if isinstance(error, ModelCallFailed):
         return "unknown" if error.status in MAY_BE_BILLED else "not_billed"
+    if isinstance(error, CtxkitError) and not isinstance(error, FlowError):
+        # A middleware or an integration refused to send the request.
+        return "not_billed"
     names = {kind.__name__ for kind in type(error).__mro__}
     return "not_billed" if names & NEVER_SENT or isinstance(error, ConnectionRefusedError) else "unknown"

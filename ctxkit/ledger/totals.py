@@ -58,7 +58,8 @@ class Totals:
 
     Attributes:
         requests: Attempts that were billed, or may have been.
-        requests_unmeasured: Those of them whose usage is unknown; every sum below leaves them out.
+        requests_unmeasured: Those of them whose usage is unknown, or known in part, as of a stream that broke
+            off; the sums below hold what is known.
         requests_unpriced: Those whose usage is known and whose price is not; `cost_usd` leaves them out.
         attempts_not_billed: Attempts that cost nothing, such as a 429.
         input_tokens: The prompts, cache reads and writes included.
@@ -98,13 +99,13 @@ class Totals:
         usage = attempt.usage
         if usage is None or usage.input_tokens is None or usage.output_tokens is None:
             self.requests_unmeasured += 1
+        elif attempt.charge is None:
+            self.requests_unpriced += 1
         if usage is not None:
             self.input_tokens += usage.input_tokens or 0
             self.cache_read_tokens += usage.cache_read_tokens
             self.cache_write_tokens += usage.cache_write_tokens
             self.output_tokens += usage.output_tokens or 0
-            if attempt.charge is None:
-                self.requests_unpriced += 1
         if attempt.charge is not None:
             self.cost_usd += attempt.charge.total_usd
         for share in attempt.shares:

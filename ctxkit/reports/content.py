@@ -236,6 +236,10 @@ def _facts(report: Report, totals: Totals) -> Iterator[tuple[str, str]]:
         yield "not billed", f"{_counted(totals.attempts_not_billed, 'attempt')}, such as a refusal with 429"
     if totals.cut_tokens:
         yield "cut", f"{totals.cut_tokens:,} tokens, as counted here, before requests were sent"
+    recorded = [row.recorded_cost_usd for row in report.tasks if row.recorded_cost_usd is not None]
+    if recorded:
+        said = sum(recorded, Decimal(0))
+        yield "recorded", f"{_counted(len(recorded), 'task')} cost {dollars(said, whole=said)} by their own logs"
     faults: Counter[str] = Counter()
     for row in report.tasks:
         faults.update(row.faults)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from ctxkit.testing.loopback import ReceivedRequest
 from ctxkit.testing.shapes import CREATED, CREATED_TEXT, Shape, shape_named
@@ -11,19 +11,25 @@ from ctxkit.testing.shapes import CREATED, CREATED_TEXT, Shape, shape_named
 MODEL = "scripted-model"
 
 
-def other_call(request: ReceivedRequest, *, count: Callable[[Mapping[str, Any]], int]) -> dict[str, Any]:
+class Count(Protocol):
+    """Counts the tokens of a request body."""
+
+    def __call__(self, body: Mapping[str, Any], *, wire: str) -> int: ...
+
+
+def other_call(request: ReceivedRequest, *, count: Count) -> dict[str, Any]:
     """The body of the answer to a call that is no model call.
 
     Args:
         request: The call.
-        count: Counts the tokens of a request body.
+        count: Counts the tokens of a request body of a wire.
 
     Raises:
         LookupError: The server does not serve it.
     """
     called = (request.method, request.path)
     if called == ("POST", "/v1/messages/count_tokens"):
-        return {"input_tokens": count(request.json)}
+        return {"input_tokens": count(request.json, wire="anthropic_messages")}
     if called not in _ANSWERS:
         raise LookupError("the scripted model server does not serve this call")
     return _ANSWERS[called](request)

@@ -73,6 +73,14 @@ def test_without_the_sdks_one_line_says_how_to_install_them(ctxkit, monkeypatch:
     assert ctxkit("demo") == (2, "", needed)
 
 
+def test_the_help_has_an_example_and_names_every_key_of_the_json(ctxkit, report: DemoReport) -> None:
+    _, out, _ = ctxkit("demo", "--help")
+    assert "ctxkit demo --json" in out[out.index("Examples:") :]
+    made = report.to_dict()
+    for key in made.keys() | made["comparisons"][0].keys():
+        assert key in out
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_table_shows_both_bills_whole_in_any_usual_width(
     ctxkit, found: DemoReport, monkeypatch: pytest.MonkeyPatch, width: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -25,28 +26,29 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 CREDITS = RECORDING.with_name("CREDITS.md")
 
 
-@pytest.fixture
-def shared_data() -> Path:
-    """The shared corpus's folder."""
-    if not DATA.is_dir():
-        pytest.skip("the shared data is not here")
-    return DATA
-
-
-def test_the_extract_command_gives_the_shipped_file_byte_for_byte(shared_data: Path) -> None:
-    command = [sys.executable, "-m", "ctxkit.demo.extract", str(shared_data)]
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data is not here")
+def test_the_extract_command_gives_the_shipped_file_byte_for_byte() -> None:
+    command = [sys.executable, "-m", "ctxkit.demo.extract", str(DATA)]
     assert subprocess.run(command, capture_output=True, check=True).stdout == RECORDING.read_bytes()
 
 
-def test_extracting_from_the_corpus_gives_the_shipped_file(shared_data: Path) -> None:
-    assert extract(shared_data) == RECORDING.read_bytes()
+def corpus(folder: Path, *lines: bytes) -> Path:
+    """A corpus of these lines."""
+    path = folder / "transcripts" / "tau2_gpt41.jsonl.gz"
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(b"".join(lines)))
+    return folder
+
+
+def test_the_recording_s_line_is_found_among_others(tmp_path: Path) -> None:
+    made = corpus(tmp_path, b'{"id": "another"}\n', RECORDING.read_bytes(), b'{"id": "a third"}\n')
+    assert extract(made) == RECORDING.read_bytes()
 
 
 def test_extracting_from_a_corpus_without_the_recording_says_so(tmp_path: Path) -> None:
-    (tmp_path / "transcripts").mkdir()
-    (tmp_path / "transcripts" / "tau2_gpt41.jsonl.gz").write_bytes(b"")
+    made = corpus(tmp_path, b'{"id": "another"}\n')
     with pytest.raises(LookupError, match="holds no recording 'tau2-airline-default-920a69e8'"):
-        extract(tmp_path)
+        extract(made)
 
 
 def test_the_recording_is_small() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 
 import anthropic
 import httpx2
 import openai
 import pytest
-from support.calling import CERTIFICATES, CLAUDE, GPT, HI, Sdk
+from support.calling import CERTIFICATES, Sdk, Waiter
 
 import ctxkit
 from ctxkit.testing import Answer, ModelServer, failure, hang_up, raw, reply, slow
@@ -78,9 +77,10 @@ def test_an_answer_that_breaks_off_is_unknown_and_raises_as_ever(
 
 
 def test_a_stream_that_breaks_off_books_what_it_showed(sdk: Sdk, task: ctxkit.Task) -> None:
+    broken = hang_up(ANSWER, after_bytes=900 if sdk.is_anthropic else 200)
     raised: list[BaseException] = []
     for wraps in (False, True):
-        with ModelServer([hang_up(ANSWER, after_bytes=900)]) as server, sdk.plain(server) as plain:
+        with ModelServer([broken]) as server, sdk.plain(server) as plain:
             client = ctxkit.wrap(plain, ctxkit.observe()) if wraps else plain
             stream = sdk.create(client, stream=True)
             with pytest.raises((httpx2.RemoteProtocolError, openai.APIConnectionError)) as caught:
@@ -112,54 +112,38 @@ def test_a_stream_that_is_left_books_what_it_showed_at_every_event(sdk: Sdk) -> 
             assert task.totals.requests_unmeasured == 1
 
 
-@pytest.mark.parametrize("is_anthropic", [True, False], ids=["anthropic", "openai"])
+@pytest.mark.parametrize("client", [anthropic.AsyncAnthropic, openai.AsyncOpenAI])
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-def test_a_task_that_is_cancelled_books_unknown_and_leaks_nothing(
-    is_anthropic: bool, streamed: bool, task: ctxkit.Task
+def test_a_call_that_is_cancelled_is_unknown_and_leaks_nothing(
+    client: type[Any], streamed: bool, wait: Waiter, task: ctxkit.Task
 ) -> None:
-    async def cancelled(http_client: httpx2.AsyncClient, server: ModelServer) -> None:
-        client: Any
-        if is_anthropic:
-            client = anthropic.AsyncAnthropic(base_url=server.url, api_key="k", http_client=http_client)
-        else:
-            url = f"{server.url}/v1"
-            client = openai.AsyncOpenAI(base_url=url, api_key="k", http_client=http_client)
-        client = ctxkit.wrap(client, ctxkit.observe())
-        started = asyncio.Event()
+    sdk = Sdk(client, wait=wait)
 
-        async def ask() -> None:
-            started.set()
-            if is_anthropic:
-                answer = await client.messages.create(
-                    model=CLAUDE, max_tokens=9, messages=HI, stream=streamed
-                )
-            else:
-                answer = await client.chat.completions.create(model=GPT, messages=HI, stream=streamed)
-            if streamed:
-                async for _ in answer:
-                    pass
+    async def cancel(client: Any, server: ModelServer) -> None:
+        seen = len(server.requests)
+        asking = asyncio.create_task(ask(client))
+        while len(server.requests) == seen:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.02)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
-        for _ in range(2):
-            asking = asyncio.create_task(ask())
-            await started.wait()
-            while len(server.requests) == len(task.attempts):
-                await asyncio.sleep(0.001)
-            await asyncio.sleep(0.02)
-            asking.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await asking
-            assert asyncio.all_tasks() == {asyncio.current_task()}
+    async def ask(client: Any) -> None:
+        answer = await sdk.call(client, stream=streamed)
+        async for _ in answer:
+            pass
 
-    async def main() -> None:
-        limits = httpx2.Limits(max_connections=1)
-        with ModelServer([ANSWER] * 2, delay_seconds=30) as server:
-            async with httpx2.AsyncClient(verify=CERTIFICATES, limits=limits) as http_client:
-                await cancelled(http_client, server)
-
-    if not streamed:
-        pass
-    asyncio.run(main())
+    limits = httpx2.Limits(max_connections=1)
+    script = [ANSWER if streamed else slow(ANSWER, seconds=30)] * 2
+    with ModelServer(script, delay_seconds=30) as server:
+        http_client = httpx2.AsyncClient(verify=CERTIFICATES, limits=limits, timeout=5)
+        with sdk.wrapped(server, ctxkit.TokenMeter(), http_client=http_client) as client:
+            wait(cancel(client, server))
+            wait(cancel(client, server))
     assert [attempt.outcome for attempt in task.attempts] == ["unknown", "unknown"]
+    assert [attempt.status for attempt in task.attempts] == ([200] * 2 if streamed else [None] * 2)
 
 
 ERROR_EVENTS = {

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ctxkit.ledger import Attempt
+from ctxkit.ledger import Attempt, Totals
 from ctxkit.reports import Report, TaskRow
 from ctxkit.reports.content import dollars, percent
 from ctxkit.reports.terminal import report_renderable, report_text
@@ -315,3 +315,8 @@ def test_an_answer_of_unknown_length_leaves_the_input_in_the_sums() -> None:
     assert str(Report([row(attempt)])).startswith(
         "1 request, at least 700 input tokens, 0 output tokens, cost unknown\n"
     )
+
+
+def test_what_the_logs_themselves_say_it_cost_is_said() -> None:
+    rows = [TaskRow("a", "pi", "m", Totals(), recorded_cost_usd=Decimal("0.25")), TaskRow("b", "pi", "m", Totals())]
+    assert "1 task cost $0.2500 by their own logs" in report_text(Report(rows))

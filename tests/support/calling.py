@@ -50,6 +50,8 @@ class Waiter:
 
     def items(self, stream: Any, take: int | None = None) -> list[Any]:
         """The first items of a stream, or all of them."""
+        if take == 0:
+            return []
         if hasattr(stream, "__aiter__"):
             return self(_taken(stream, take))
         return list(islice(stream, take))
@@ -147,11 +149,15 @@ class Sdk:
         with self.plain(server, **options) as client:
             yield ctxkit.wrap(client, ctxkit.Stack(*middlewares))
 
-    def create(self, client: Any, messages: Sequence[Any] = HI, **options: Any) -> Any:
-        """What the SDK's `create` gives."""
+    def call(self, client: Any, messages: Sequence[Any] = HI, **options: Any) -> Any:
+        """A call of the SDK's `create`, not yet awaited."""
         resource = client.messages if self.is_anthropic else client.chat.completions
         limits = {"max_tokens": 100} if self.is_anthropic else {}
-        return self.wait(resource.create(**{"model": self.model, "messages": messages, **limits, **options}))
+        return resource.create(**{"model": self.model, "messages": messages, **limits, **options})
+
+    def create(self, client: Any, messages: Sequence[Any] = HI, **options: Any) -> Any:
+        """What the SDK's `create` gives."""
+        return self.wait(self.call(client, messages, **options))
 
     def text(self, answer: Any) -> str:
         """The text of an answer that came in one piece."""
