@@ -7,7 +7,8 @@ streamed answer while it arrives; their common bookkeeping is `_StreamRun`, whic
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any, Generic, Protocol, TypeVar
@@ -17,7 +18,9 @@ from ctxkit.flow import Flow, Perform, Step
 from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 E = TypeVar("E")
+E_contra = TypeVar("E_contra", contravariant=True)
 _REPLACED = (
     "a middleware replaced a streamed answer that had already gone out: set `buffers_stream = True` on it"
 )
@@ -47,36 +50,32 @@ class AsyncEdge(Protocol):
         ...
 
 
-class Opened(Protocol[E]):
-    """An answer that has begun to arrive."""
+class Noted(Protocol[E_contra]):
+    """An answer that is put together while its events pass."""
 
-    def __iter__(self) -> Iterator[E]: ...
-
-    def feed(self, event: E) -> None:
+    def feed(self, event: E_contra) -> None:
         """Take note of an event that passed."""
         ...
 
     def finish(self) -> ModelResponse | None:
         """The answer built from the events noted so far; `None` where there were none."""
         ...
+
+
+class Opened(Noted[E], Protocol[E]):
+    """An answer that has begun to arrive."""
+
+    def __iter__(self) -> Iterator[E]: ...
 
     def close(self) -> None:
         """Let go of the connection."""
         ...
 
 
-class AsyncOpened(Protocol[E]):
+class AsyncOpened(Noted[E], Protocol[E]):
     """An answer that has begun to arrive, awaited."""
 
-    def __aiter__(self) -> AsyncIterator[E]: ...
-
-    def feed(self, event: E) -> None:
-        """Take note of an event that passed."""
-        ...
-
-    def finish(self) -> ModelResponse | None:
-        """The answer built from the events noted so far; `None` where there were none."""
-        ...
+    def __aiter__(self) -> AsyncGenerator[E, None]: ...
 
     async def close(self) -> None:
         """Let go of the connection."""
@@ -84,8 +83,8 @@ class AsyncOpened(Protocol[E]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Done(Generic[T]):
-    value: T
+class _Done(Generic[T_co]):
+    value: T_co
 
 
 def _advance(flow: Flow[T], value: Any = None, error: BaseException | None = None) -> Step | _Done[T]:
@@ -150,17 +149,26 @@ def _perform_async(step: Step, edge: AsyncEdge) -> Awaitable[Any]:
     return step.awaitable()
 
 
-class _StreamRun:
+class _StreamRun(Generic[E]):
     """What both streaming drivers remember about a flow; does no input or output.
 
     Only the first streamed request of purpose `main` goes out to the caller as it arrives; everything
-    else that the flow asks for runs to its end unseen.
+    else that the flow asks for runs to its end unseen. The flow stays in the context that it was started
+    in, and so in the same task, wherever its stream is read.
     """
 
-    def __init__(self, flow: Flow[ModelResponse]) -> None:
+    def __init__(self, flow: Flow[ModelResponse], replay: Callable[[ModelResponse], Iterable[E]]) -> None:
         self.flow = flow
+        self.replay = replay
         self.sent: ModelResponse | None = None
-        self.state: Step | _Done[ModelResponse] = _advance(flow)
+        self.held: tuple[ModelResponse | None, list[E]] | None = None
+        self._context = copy_context()
+        self.state: Step | _Done[ModelResponse | None] = self._context.run(_advance, flow)
+
+    @property
+    def over(self) -> bool:
+        """Whether the flow has ended."""
+        return isinstance(self.state, _Done)
 
     def answer_request(self) -> ModelRequest | None:
         """The current step, where it is the answer that the caller waits for."""
@@ -171,18 +179,24 @@ class _StreamRun:
 
     def resume(self, value: Any = None, error: BaseException | None = None) -> None:
         """Give the flow the outcome of its current step."""
-        self.state = _advance(self.flow, value, error)
+        self.state = self._context.run(_advance, self.flow, value, error)
+
+    def hold(self, events: list[E], response: ModelResponse | None) -> ModelResponse:
+        """The answer was read and is held back: what to tell the flow."""
+        self.held = (response, events)
+        if response is None or not response.complete:
+            raise StreamAborted(response)
+        return response
 
     def failed(self, error: BaseException) -> None:
         """The current step failed before anything went out: tell the flow.
 
-        Raises:
-            StreamError: A held-back answer ended before its last event, and no middleware minded.
+        A held-back answer that broke off, and that no middleware minded, goes out as far as it came.
         """
         try:
             self.resume(error=error)
         except StreamAborted as aborted:
-            raise StreamError("the provider's stream ended before its last event") from aborted
+            self.state = _Done(aborted.partial)
 
     def went_out(self, response: ModelResponse | None) -> None:
         """The answer passed to the caller, whole or in part: tell the flow."""
@@ -191,13 +205,13 @@ class _StreamRun:
             self.resume(response)
             return
         with suppress(StreamAborted, StreamError, StopIteration):
-            self.flow.throw(StreamAborted(response))
-            self.flow.throw(StreamError(_REPLACED))
+            self._context.run(self.flow.throw, StreamAborted(response))
+            self._context.run(self.flow.throw, StreamError(_REPLACED))
         self.flow.close()
-        self.state = _Done(response)  # type: ignore[arg-type]
+        self.state = _Done(response)
 
     def pending(self) -> Step | None:
-        """The next step to do, `None` at the flow's end; refuses what would replace an answer that went out."""
+        """The next step, `None` at the flow's end; refuses what would replace an answer that went out."""
         while self.sent is not None and self.answer_request() is not None:
             self.resume(error=StreamError(_REPLACED))
         if not isinstance(self.state, _Done):
@@ -206,10 +220,14 @@ class _StreamRun:
             raise StreamError(_REPLACED)
         return None
 
-    def result(self) -> ModelResponse:
-        """What the flow ended with."""
+    def events(self) -> Iterable[E]:
+        """The answer's events, where they did not go out as they arrived; those held back as they came."""
         assert isinstance(self.state, _Done)
-        return self.state.value
+        answer = self.state.value
+        if self.held is not None and answer is self.held[0]:
+            return self.held[1]
+        assert answer is not None
+        return self.replay(answer)
 
 
 class Stream(Generic[E]):
@@ -232,10 +250,9 @@ class Stream(Generic[E]):
         replay: Callable[[ModelResponse], Iterable[E]],
         buffered: bool = False,
     ) -> None:
-        self._run = _StreamRun(flow)
+        self._run = _StreamRun(flow, replay)
         self._edge = edge
         self._open = open_stream
-        self._replay = replay
         self._buffered = buffered
         self._events = self._iterate()
         self._started = False
@@ -249,7 +266,7 @@ class Stream(Generic[E]):
                 if asked is None:
                     value = _perform(step, self._edge)
                 elif self._buffered:
-                    value = self._drain(self._open(asked))
+                    value = self._hold(self._open(asked))
                 else:
                     self.opened = self._open(asked)
                     return
@@ -258,16 +275,12 @@ class Stream(Generic[E]):
             else:
                 self._run.resume(value)
 
-    def result(self) -> ModelResponse:
-        """The answer, where it was not streamed."""
-        return self._run.result()
-
     def __iter__(self) -> Iterator[E]:
         return self._events
 
     def close(self) -> None:
         """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
-        if self.opened is not None and not self._started:
+        if self.opened is not None and not self._started and not self._run.over:
             self._started = True
             self._run.went_out(self.opened.finish())
         self._events.close()
@@ -276,8 +289,8 @@ class Stream(Generic[E]):
 
     def _iterate(self) -> Generator[E, None, None]:
         self._started = True
-        if self.opened is None:
-            yield from self._replay(self._run.result())
+        if self.opened is None or self._run.over:
+            yield from self._run.events()
             return
         try:
             for event in self.opened:
@@ -293,20 +306,20 @@ class Stream(Generic[E]):
                 else:
                     self._run.resume(value)
 
-    def _drain(self, opened: Opened[E]) -> ModelResponse:
+    def _hold(self, opened: Opened[E]) -> ModelResponse:
+        events: list[E] = []
         try:
             for event in opened:
                 opened.feed(event)
+                events.append(event)
         finally:
             opened.close()
-        return _finished(opened.finish())
+        self.opened = opened
+        return self._run.hold(events, opened.finish())
 
 
 class AsyncStream(Generic[E]):
-    """A flow whose answer goes out as events, awaiting: `await start()`, then iterate.
-
-    The arguments are those of `Stream`, awaited.
-    """
+    """A flow whose answer goes out as events, awaiting; its arguments are those of `Stream`, awaited."""
 
     def __init__(
         self,
@@ -317,10 +330,9 @@ class AsyncStream(Generic[E]):
         replay: Callable[[ModelResponse], Iterable[E]],
         buffered: bool = False,
     ) -> None:
-        self._run = _StreamRun(flow)
+        self._run = _StreamRun(flow, replay)
         self._edge = edge
         self._open = open_stream
-        self._replay = replay
         self._buffered = buffered
         self._events = self._iterate()
         self._started = False
@@ -334,7 +346,7 @@ class AsyncStream(Generic[E]):
                 if asked is None:
                     value = await _perform_async(step, self._edge)
                 elif self._buffered:
-                    value = await self._drain(await self._open(asked))
+                    value = await self._hold(await self._open(asked))
                 else:
                     self.opened = await self._open(asked)
                     return
@@ -343,16 +355,12 @@ class AsyncStream(Generic[E]):
             else:
                 self._run.resume(value)
 
-    def result(self) -> ModelResponse:
-        """The answer, where it was not streamed."""
-        return self._run.result()
-
     def __aiter__(self) -> AsyncIterator[E]:
         return self._events
 
     async def close(self) -> None:
         """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
-        if self.opened is not None and not self._started:
+        if self.opened is not None and not self._started and not self._run.over:
             self._started = True
             self._run.went_out(self.opened.finish())
         await self._events.aclose()
@@ -361,14 +369,15 @@ class AsyncStream(Generic[E]):
 
     async def _iterate(self) -> AsyncGenerator[E, None]:
         self._started = True
-        if self.opened is None:
-            for event in self._replay(self._run.result()):
+        if self.opened is None or self._run.over:
+            for event in self._run.events():
                 yield event
             return
         try:
-            async for event in self.opened:
-                self.opened.feed(event)
-                yield event
+            async with aclosing(aiter(self.opened)) as events:
+                async for event in events:
+                    self.opened.feed(event)
+                    yield event
         finally:
             self._run.went_out(self.opened.finish())
             while (step := self._run.pending()) is not None:
@@ -379,16 +388,13 @@ class AsyncStream(Generic[E]):
                 else:
                     self._run.resume(value)
 
-    async def _drain(self, opened: AsyncOpened[E]) -> ModelResponse:
+    async def _hold(self, opened: AsyncOpened[E]) -> ModelResponse:
+        events: list[E] = []
         try:
             async for event in opened:
                 opened.feed(event)
+                events.append(event)
         finally:
             await opened.close()
-        return _finished(opened.finish())
-
-
-def _finished(response: ModelResponse | None) -> ModelResponse:
-    if response is None or not response.complete:
-        raise StreamAborted(response)
-    return response
+        self.opened = opened
+        return self._run.hold(events, opened.finish())

@@ -121,8 +121,6 @@ class Histories:
             self._bytes -= 0 if previous is None else previous.size
         self._known[id(known.turns[-1])] = known
         self._bytes += known.size
-        while len(self._known) > 1 and (
-            self._bytes > self.max_bytes or len(self._known) > KEPT_HISTORIES
-        ):
+        while len(self._known) > 1 and (self._bytes > self.max_bytes or len(self._known) > KEPT_HISTORIES):
             _, oldest = self._known.popitem(last=False)
             self._bytes -= oldest.size

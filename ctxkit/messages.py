@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from ctxkit.blocks import Block, Kind, Turn, Where
 from ctxkit.histories import Histories, TurnReader
@@ -19,10 +19,12 @@ from ctxkit.usage import Usage
 __all__ = [
     "Accumulator",
     "Block",
+    "Framing",
     "Histories",
     "Kind",
     "ModelRequest",
     "ModelResponse",
+    "Prompt",
     "ToolCall",
     "ToolResult",
     "Turn",
@@ -31,6 +33,9 @@ __all__ = [
 ]
 
 S = TypeVar("S")
+Framing = Literal["sse", "aws", "json"]
+"""How the events of a stream stand in its bytes: see `ctxkit.wire.framing`."""
+
 
 class Wire(TurnReader, Protocol):
     """How one provider's bodies are read and rebuilt, without converting them."""
@@ -38,6 +43,13 @@ class Wire(TurnReader, Protocol):
     @property
     def messages_key(self) -> str:
         """The key of a body's messages."""
+        ...
+
+    def has_server_state(self, body: Mapping[str, Any]) -> bool:
+        """Whether a request goes on from a conversation or a prompt that its body only names.
+
+        What the provider keeps of it is read by the model and billed, and no block stands for it.
+        """
         ...
 
     def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
@@ -58,6 +70,10 @@ class Wire(TurnReader, Protocol):
 
     def call_input(self, native: Any) -> Mapping[str, Any]:
         """The arguments of a native tool call; empty where they can't be read."""
+        ...
+
+    def model(self, body: Mapping[str, Any]) -> str | None:
+        """The model that a response body names."""
         ...
 
     def usage(self, body: Mapping[str, Any]) -> Usage | None:
@@ -95,27 +111,17 @@ class Accumulator(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ModelRequest:
-    """One request to a model: its native body, and views of it.
+class Prompt:
+    """What a request body sends to a model: its head, its turns, and their blocks.
 
     Attributes:
         wire: How the body is read.
-        body: The provider's JSON. Never edit it in place: `edit` returns a new request.
-        raw: The caller's own bytes, as long as nothing was changed.
-        purpose: `main`, or what a middleware asks for: see `side_call`.
-        provider: Who is asked, where that is known from the address; prices depend on it.
-        retry: How many attempts at this same call came before, as the SDK says.
-        origin: The caller's own request, where this one was edited.
-        histories: Where turns are shared with other requests.
+        body: The provider's JSON. Never edit it in place.
+        histories: Where turns are shared with other prompts.
     """
 
-    wire: Wire
+    wire: TurnReader
     body: Mapping[str, Any]
-    raw: bytes | None = None
-    purpose: str = "main"
-    provider: str | None = None
-    retry: int = 0
-    origin: ModelRequest | None = field(default=None, repr=False)
     histories: Histories = field(default_factory=Histories, repr=False)
 
     @property
@@ -124,15 +130,14 @@ class ModelRequest:
         model = self.body.get("model")
         return model if isinstance(model, str) else None
 
-    @property
-    def stream(self) -> bool:
-        """Whether the answer is asked for as events."""
-        return self.body.get("stream") is True
-
     @cached_property
     def _chain(self) -> tuple[Turn, ...]:
-        raw = self.raw if self.origin is None else self.origin.raw
-        return self.histories.read(self.wire, self.body, size=len(raw or b""))
+        return self.histories.read(self.wire, self.body, size=self._size)
+
+    @property
+    def _size(self) -> int:
+        """How many bytes it stands for among the histories that are kept."""
+        return 0
 
     @property
     def head(self) -> Turn:
@@ -185,16 +190,62 @@ class ModelRequest:
             state = turn.memo[key] = step(state, turn)
         return state
 
+
+@dataclass(frozen=True, eq=False)
+class ModelRequest(Prompt):
+    """One request to a model: its native body, and views of it.
+
+    Attributes:
+        wire: How the body is read and rebuilt.
+        raw: The caller's own bytes, as long as nothing was changed.
+        purpose: `main`, or what a middleware asks for: see `side_call`.
+        provider: Who is asked, where that is known from the address; prices depend on it.
+        url_model: The model that the address names, where it names one.
+        url_stream: How the events of the answer stand in its bytes, where the address asks for a stream.
+        retry: How many attempts at this same call came before, as the SDK says.
+        origin: The caller's own request, where this one was edited.
+    """
+
+    wire: Wire
+    raw: bytes | None = None
+    purpose: str = "main"
+    provider: str | None = None
+    url_model: str | None = None
+    url_stream: Framing | None = None
+    retry: int = 0
+    origin: ModelRequest | None = field(default=None, repr=False)
+
+    @property
+    def model(self) -> str | None:
+        """The model asked for, in the body or else in the address."""
+        return super().model or self.url_model
+
+    @property
+    def stream(self) -> bool:
+        """Whether the answer is asked for as events."""
+        return self.url_stream is not None or self.body.get("stream") is True
+
+    @property
+    def _size(self) -> int:
+        raw = self.raw if self.origin is None else self.origin.raw
+        return len(raw or b"")
+
     def edit(self, *, remove: Iterable[str] = (), **changes: Any) -> ModelRequest:
         """A request with other top-level keys; everything else is shared.
 
         Args:
             remove: Keys to leave out.
-            changes: Keys to set, such as `messages=[...]`.
+            changes: Keys to set, such as `messages=[...]`. Where the address names the model, another
+                `model` changes the address, too.
         """
+        url_model = self.url_model
+        if url_model is not None and "model" in changes:
+            url_model = changes["model"]
+            if "model" not in self.body:
+                del changes["model"]
         dropped = set(remove)
         body = {key: value for key, value in self.body.items() if key not in dropped}
-        return self._edited({**body, **changes})
+        return replace(self._edited({**body, **changes}), url_model=url_model)
 
     def with_messages(self, messages: Sequence[Any]) -> ModelRequest:
         """A request with other native messages."""
@@ -213,7 +264,7 @@ class ModelRequest:
         edits: dict[int, list[tuple[Where, str]]] = {}
         for block, text in texts.items():
             edits.setdefault(int(block.where[1]), []).append((block.where, text))
-        messages = [turn.native for turn in self.turns]
+        messages = list(self.wire.messages(self.body))
         for index, edit in edits.items():
             memo, key = self.turns[index].memo, tuple(edit)
             if key not in memo:
@@ -224,7 +275,7 @@ class ModelRequest:
     def side_call(self, purpose: str, **changes: Any) -> ModelRequest:
         """A request of a middleware's own, never streamed; a meter further in books it under `purpose`."""
         request = self.edit(remove=("stream", "stream_options"), **changes)
-        return replace(request, purpose=purpose, retry=0, origin=None)
+        return replace(request, purpose=purpose, url_stream=None, retry=0, origin=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +286,13 @@ class ToolCall:
         name: The tool's name.
         input: Its arguments by name.
         call_id: What ties the result to the call; `None` for a plain function call.
+        native: The provider's JSON for it, where a model made it.
     """
 
     name: str
     input: Mapping[str, Any]
     call_id: str | None = None
+    native: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +340,7 @@ class ModelResponse:
     @property
     def model(self) -> str | None:
         """The model that answered, or else the one that was asked."""
-        model = self.body.get("model")
-        return model if isinstance(model, str) and model else self.request.model
+        return self.wire.model(self.body) or self.request.model
 
     @property
     def stop_reason(self) -> str | None:
@@ -309,7 +361,7 @@ class ModelResponse:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tools the model asks for, in its order."""
         return tuple(
-            ToolCall(block.tool or "", self.wire.call_input(block.native), block.call_id)
+            ToolCall(block.tool or "", self.wire.call_input(block.native), block.call_id, block.native)
             for block in self.blocks
             if block.kind == "tool_call" and block.client
         )

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
 from itertools import takewhile
-from typing import Any, cast
+from typing import Any
 
 from ctxkit.errors import BodyError, ConfigError
 from ctxkit.ledger import Attempt, Totals, attribute
-from ctxkit.messages import Block, Histories, ModelRequest, Wire
+from ctxkit.messages import Block, Histories, Prompt
 from ctxkit.money import Share, price, split
 from ctxkit.reports import Report, TaskRow
 from ctxkit.tokens import block_counter_for, shape_of
 from ctxkit.transcripts import RecordedRequest, Skipped, Transcript, bodies, is_generated
 from ctxkit.usage import Charge, Usage
-from ctxkit.wire import WIRES
-from ctxkit.wire.bedrock_converse import BEDROCK_CONVERSE
-from ctxkit.wire.gemini import GEMINI
-from ctxkit.wire.openai_responses import OPENAI_RESPONSES
+from ctxkit.wire import READERS
 from ctxkit.wire.usage_fields import known, mapping
-
-READ_ONLY = {wire.name: cast("Wire", wire) for wire in (BEDROCK_CONVERSE, GEMINI, OPENAI_RESPONSES)}
-READABLE: Mapping[str, Wire] = {**WIRES, **READ_ONLY}
 
 # A Claude model's own tokens for one of o200k_base: a mean over code in 22 languages, measured on 2026-11-30.
 # It sizes nothing but what a log leaves out.
@@ -84,13 +78,13 @@ class _Run:
     """One recorded run while its requests are booked, oldest first."""
 
     def __init__(self, transcript: Transcript) -> None:
-        if transcript.wire not in READABLE:
-            known_wires = ", ".join(READABLE)
+        if transcript.wire not in READERS:
+            known_wires = ", ".join(READERS)
             raise ConfigError(f"unknown wire {transcript.wire!r}; known wires: {known_wires}", option="wire")
         self.transcript = transcript
         self.malformed: list[str] = []
         self.recorded: list[tuple[Decimal, Charge | None]] = []
-        self._wire = READABLE[transcript.wire]
+        self._wire = READERS[transcript.wire]
         self._head = _head(transcript)
         self._histories = Histories()
         self._starts = _context_starts(transcript)
@@ -106,9 +100,9 @@ class _Run:
         answer: Sequence[Block] = ()
         shares: tuple[Share, ...] = ()
         try:
-            request, answer = self._exchange(recorded.input_messages)
+            prompt, answer = self._exchange(recorded.input_messages)
             if usage is not None:
-                shares = self._shares(request, answer, usage, charge)
+                shares = self._shares(prompt, answer, usage, charge)
         except BodyError as error:
             self.malformed.append(str(error))
             if usage is not None:
@@ -150,8 +144,8 @@ class _Run:
         all_priced = len(charges) == len(self.recorded)
         return all_priced and abs(sum(charges, Decimal(0)) - recorded) > recorded * TOLERANCE
 
-    def _exchange(self, sent: int) -> tuple[ModelRequest, Sequence[Block]]:
-        """The request that sent so many messages, and the blocks that the model wrote next.
+    def _exchange(self, sent: int) -> tuple[Prompt, Sequence[Block]]:
+        """The prompt of so many messages, and the blocks that the model wrote next.
 
         Raises:
             BodyError: A message is malformed.
@@ -161,23 +155,23 @@ class _Run:
         following = bisect_right(self._ends, sent)
         limit = self._ends[following] if following < len(self._ends) else len(messages)
         written = sum(1 for _ in takewhile(is_generated, messages[sent:limit]))
-        answer = self._request(start, sent + written).turns[sent - start :]
-        return self._request(start, sent), [block for turn in answer for block in turn.blocks]
+        answer = self._prompt(start, sent + written).turns[sent - start :]
+        return self._prompt(start, sent), [block for turn in answer for block in turn.blocks]
 
-    def _request(self, start: int, end: int) -> ModelRequest:
+    def _prompt(self, start: int, end: int) -> Prompt:
         messages = list(self.transcript.messages[start:end])
         body = {**self._head, bodies.MESSAGES.get(self._wire.name, "messages"): messages}
-        return ModelRequest(self._wire, body, provider=self.transcript.provider, histories=self._histories)
+        return Prompt(self._wire, body, self._histories)
 
     def _shares(
-        self, request: ModelRequest, answer: Sequence[Block], usage: Usage, charge: Charge | None
+        self, prompt: Prompt, answer: Sequence[Block], usage: Usage, charge: Charge | None
     ) -> tuple[Share, ...]:
-        counter = block_counter_for(request.model)
+        counter = block_counter_for(prompt.model)
         unrecorded = 0.0
         if self.transcript.incomplete:
-            ratio = CLAUDE_RATIO if "claude" in (request.model or "").lower() else 1.0
-            unrecorded = max(0.0, (usage.input_tokens or 0) / ratio - shape_of(request, counter).total)
-        return attribute(request, answer, usage, charge, counter=counter, unrecorded_tokens=unrecorded)
+            ratio = CLAUDE_RATIO if "claude" in (prompt.model or "").lower() else 1.0
+            unrecorded = max(0.0, (usage.input_tokens or 0) / ratio - shape_of(prompt, counter).total)
+        return attribute(prompt, answer, usage, charge, counter=counter, unrecorded_tokens=unrecorded)
 
 
 def _head(transcript: Transcript) -> dict[str, Any]:

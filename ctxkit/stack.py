@@ -102,8 +102,8 @@ def _guarded(
             flow = hook(request, inside.call_next)
             if not isinstance(flow, Generator):
                 raise FlowError(
-                    f"{_name(middleware)} returned {type(flow).__name__} instead of a flow: end the hook with "
-                    f"`return call_next(request)`, or answer with `return ctxkit.done(response)`"
+                    f"{_name(middleware)} returned {type(flow).__name__} instead of a flow: end the hook "
+                    f"with `return call_next(request)`, or answer with `return ctxkit.done(response)`"
                 )
             answer: A = yield from flow
             inside.check_started(middleware, flow)
@@ -115,12 +115,13 @@ def _guarded(
             if error is inside.error or isinstance(error, middleware.raises):
                 raise
             _report_fault(middleware, error)
-            if inside.answered:
-                return inside.answer  # type: ignore[no-any-return]
-            if inside.error is not None:
-                raise inside.error  # noqa: B904
-            return (yield from call_next(request))
-        return answer
+        else:
+            return answer
+        if inside.answered:
+            return inside.answer  # type: ignore[no-any-return]
+        if inside.error is not None:
+            raise inside.error
+        return (yield from call_next(request))
 
     return guarded
 
@@ -165,7 +166,6 @@ class _Inside:
                     f"{_name(middleware)} called call_next() but never ran it: "
                     f"write `response = yield from call_next(request)`"
                 )
-
 
     def check_answer(self, middleware: Middleware, answer: object) -> None:
         """Refuse a hook that ended without an answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -11,11 +12,15 @@ from ctxkit.drive import run, run_async
 from ctxkit.errors import AttachError
 from ctxkit.flow import Flow
 from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
+from ctxkit.wire.native import dumps, parsed_input
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _NAMES = frozenset({"name", "tool", "tool_name", "function_name"})
-_INPUTS = frozenset({"input", "tool_input", "args", "arguments", "tool_args", "params", "parameters", "kwargs"})
+_INPUTS = frozenset(
+    {"input", "tool_input", "args", "arguments", "tool_args", "params", "parameters", "kwargs"}
+)
+_NO_MODEL = "a tool call has no model at hand: a middleware asked for one"
 
 
 class ToolStack(Protocol):
@@ -44,76 +49,128 @@ def wrap_function(
         dispatches: Whether it is a dispatcher; told from its first two parameters where left out.
 
     Raises:
-        AttachError: The function's signature can't be read.
+        AttachError: The function's signature can't be read, or a dispatcher lacks its two parameters.
     """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError) as error:
-        raise AttachError(f"{function!r} has no readable signature; wrap it in a `def` of your own") from error
-    parameters = list(signature.parameters)
-    dispatcher = _looks_like_dispatcher(parameters) if dispatches is None else dispatches
-    tool_name = name if name is not None else getattr(function, "__name__", type(function).__name__)
-
-    def call_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolCall:
-        bound = signature.bind(*args, **kwargs).arguments
-        if dispatcher:
-            given = bound.get(parameters[1])
-            return ToolCall(str(bound[parameters[0]]), given if isinstance(given, Mapping) else {})
-        return ToolCall(tool_name, _flat(signature, bound))
+    calls = _Calls(function, name=name, dispatches=dispatches)
 
     if is_async(function):
 
         @wraps(function)
         async def wrapped_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            edge = _AsyncEdge(lambda: function(*args, **kwargs))  # type: ignore[arg-type, return-value]
-            return (await run_async(stack.tool_flow(call_of(args, kwargs)), edge)).content
+            call, invoke = calls.made(args, kwargs)
+            return (await run_async(stack.tool_flow(call), AsyncToolEdge(invoke))).content
 
         return wrapped_async  # type: ignore[return-value]
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        edge = _Edge(lambda: function(*args, **kwargs))
-        return run(stack.tool_flow(call_of(args, kwargs)), edge).content  # type: ignore[no-any-return]
+        call, invoke = calls.made(args, kwargs)
+        return run(stack.tool_flow(call), ToolEdge(invoke)).content  # type: ignore[no-any-return]
 
     return wrapped
+
+
+class _Calls:
+    """Turns a function's arguments into a call, and a call that a middleware changed into arguments."""
+
+    def __init__(self, function: Callable[..., Any], *, name: str | None, dispatches: bool | None) -> None:
+        try:
+            self._signature = inspect.signature(function)
+        except (TypeError, ValueError) as error:
+            raise AttachError(
+                f"{function!r} has no readable signature; wrap it in a `def` of your own"
+            ) from error
+        names = list(self._signature.parameters)
+        self._function = function
+        self._name = name if name is not None else name_of(function)
+        self._dispatches = _looks_like_dispatcher(names) if dispatches is None else dispatches
+        if self._dispatches and len(names) < 2:
+            raise AttachError(f"{function!r} is no dispatcher: it takes no tool name and input")
+        self._first_names = names[:2]
+
+    def made(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[ToolCall, Callable[[ToolCall], Any]]:
+        """The call that these arguments make, and what runs it, changed or not."""
+        given = self._signature.bind(*args, **kwargs).arguments
+        call = self._dispatched(given) if self._dispatches else ToolCall(self._name, self._flat(given))
+
+        def invoke(asked: ToolCall) -> Any:
+            if asked is call:
+                return self._function(*args, **kwargs)
+            return self._invoke_changed(asked, given)
+
+        return call, invoke
+
+    def _dispatched(self, given: Mapping[str, Any]) -> ToolCall:
+        tool, key = self._first_names
+        read = parsed_input(given.get(key))
+        return ToolCall(str(given[tool]), read if read or not given.get(key) else {key: given[key]})
+
+    def _flat(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments by name, those of a `**kwargs` among the others."""
+        flat: dict[str, Any] = {}
+        for name, value in given.items():
+            if self._signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                flat.update(value)
+            else:
+                flat[name] = value
+        return flat
+
+    def _invoke_changed(self, call: ToolCall, given: Mapping[str, Any]) -> Any:
+        changed = call.input
+        if self._dispatches:
+            tool, key = self._first_names
+            as_text = isinstance(given.get(key), str)
+            changed = {**given, tool: call.name, key: dumps(call.input).decode() if as_text else call.input}
+        known = {name: value for name, value in changed.items() if name in self._signature.parameters}
+        more = {name: value for name, value in changed.items() if name not in known}
+        bound = inspect.BoundArguments(self._signature, OrderedDict(known))
+        return self._function(*bound.args, **bound.kwargs, **more)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What a function is called; the name of its class where it has none."""
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _looks_like_dispatcher(parameters: list[str]) -> bool:
     return len(parameters) == 2 and parameters[0] in _NAMES and parameters[1] in _INPUTS
 
 
-def _flat(signature: inspect.Signature, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments by name, those of a `**kwargs` among the others."""
-    arguments: dict[str, Any] = {}
-    for name, value in bound.items():
-        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            arguments.update(value)
-        else:
-            arguments[name] = value
-    return arguments
+class ToolEdge:
+    """Runs tools, blocking.
 
+    Args:
+        invoke: Runs the tool of a call and gives back what it gave.
+    """
 
-class _Edge:
-    """Runs one function, blocking."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self._function = function
+    def __init__(self, invoke: Callable[[ToolCall], Any]) -> None:
+        self._invoke = invoke
 
     def tool(self, call: ToolCall) -> ToolResult:
-        return ToolResult(self._function())
+        """Run one tool."""
+        return ToolResult(self._invoke(call))
 
     def model(self, request: ModelRequest) -> ModelResponse:
-        raise AttachError("a tool call has no model at hand: a middleware asked for one")
+        """Refuse."""
+        raise AttachError(_NO_MODEL)
 
 
-class _AsyncEdge:
-    """Runs one function, awaiting."""
+class AsyncToolEdge:
+    """Runs tools, awaiting.
 
-    def __init__(self, function: Callable[[], Awaitable[Any]]) -> None:
-        self._function = function
+    Args:
+        invoke: Runs the tool of a call and gives back what it gave.
+    """
+
+    def __init__(self, invoke: Callable[[ToolCall], Awaitable[Any]]) -> None:
+        self._invoke = invoke
 
     async def tool(self, call: ToolCall) -> ToolResult:
-        return ToolResult(await self._function())
+        """Run one tool."""
+        return ToolResult(await self._invoke(call))
 
     async def model(self, request: ModelRequest) -> ModelResponse:
-        raise AttachError("a tool call has no model at hand: a middleware asked for one")
+        """Refuse."""
+        raise AttachError(_NO_MODEL)

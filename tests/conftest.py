@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 
@@ -20,3 +21,13 @@ def task() -> Iterator[ctxkit.Task]:
     """A task around the test, so that what it books is not mixed with what others booked."""
     with ctxkit.task("test") as started:
         yield started
+
+
+@pytest.fixture(params=["blocking", "awaiting"])
+def runner(request: pytest.FixtureRequest) -> Iterator[asyncio.Runner | None]:
+    """What runs a test in one of the two colours: an event loop to await on, or `None` to block."""
+    if request.param == "blocking":
+        yield None
+        return
+    with asyncio.Runner() as loop:
+        yield loop

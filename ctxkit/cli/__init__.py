@@ -12,12 +12,13 @@ from typing import Annotated
 import typer
 
 import ctxkit
-from ctxkit.cli import demo, profile
+from ctxkit.cli import check, demo, profile
 from ctxkit.errors import CtxkitError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo", epilog=demo.EXAMPLES)(demo.command)
 app.command("profile", epilog=profile.EXAMPLES)(profile.command)
+app.command("check", epilog=check.EXAMPLES)(check.command)
 
 
 def main() -> None:

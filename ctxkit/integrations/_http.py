@@ -10,19 +10,19 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from ctxkit.errors import AttachError, BodyError, CtxkitError, ModelCallFailed
 from ctxkit.flow import Middleware
-from ctxkit.messages import Histories, ModelRequest, ModelResponse, Wire
+from ctxkit.messages import Histories, ModelRequest, ModelResponse
 from ctxkit.stack import Stack, overrides
 from ctxkit.tasks import current_task
-from ctxkit.wire import wire_for_path
+from ctxkit.wire.framing import CONTENT_TYPES, reader_for, reframed
 from ctxkit.wire.growing import GrowingBodies
 from ctxkit.wire.native import body_object, dumps, loads
-from ctxkit.wire.sse import EventReader
+from ctxkit.wire.paths import Endpoint, endpoint_of, readdressed
 
 _log = logging.getLogger("ctxkit")
 PROVIDERS: Mapping[str, str] = {
@@ -33,6 +33,14 @@ PROVIDERS: Mapping[str, str] = {
     "api.x.ai": "x-ai",
     "api.groq.com": "groq",
     "api.mistral.ai": "mistral",
+}
+# Hosts that name a region or a resource in front.
+CLOUDS: Mapping[str, str] = {
+    ".openai.azure.com": "azure",
+    ".services.ai.azure.com": "azure",
+    ".cognitiveservices.azure.com": "azure",
+    ".amazonaws.com": "aws",
+    "googleapis.com": "google",
 }
 _REWRITTEN = (b"content-length", b"content-encoding", b"transfer-encoding")
 # Amazon's signature covers the body.
@@ -93,14 +101,13 @@ class HttpCalls:
         self.histories = Histories()
         self._bodies = GrowingBodies()
 
-    def wire(self, request: Any) -> Wire | None:
-        """The wire of a model call; `None` for every other request."""
-        if request.method != "POST":
-            return None
-        return wire_for_path(request.url.path)
+    def endpoint(self, request: Any) -> Endpoint | None:
+        """What the URL of a model call says; `None` for every other request."""
+        return _endpoint(request.url) if request.method == "POST" else None
 
-    def model_request(self, request: Any, wire: Wire, raw: bytes) -> ModelRequest:
+    def model_request(self, request: Any, endpoint: Endpoint, raw: bytes) -> ModelRequest:
         """The model request that an HTTP request carries; one that can't be read is passed on as it is."""
+        wire = endpoint.wire
         try:
             body = self._bodies.read(raw, key=wire.messages_key)
         except BodyError as error:
@@ -112,6 +119,8 @@ class HttpCalls:
             body=body,
             raw=raw,
             provider=provider_of(request.url.host),
+            url_model=endpoint.model,
+            url_stream=endpoint.stream,
             retry=int(retry) if retry.isdecimal() else 0,
             histories=self.histories,
         )
@@ -141,7 +150,7 @@ class HttpCalls:
         headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _REWRITTEN]
         return self.library.request(
             request.method,
-            request.url,
+            _readdressed(request.url, model_request),
             headers=headers,
             content=dumps(model_request.body),
             extensions=request.extensions,
@@ -188,13 +197,15 @@ class HttpCalls:
         )
 
     def replay(self, answer: ModelResponse) -> Iterator[bytes]:
-        """A finished answer as the bytes of an event stream."""
-        return answer.wire.events(answer.body, answer.request.body)
+        """A finished answer as the bytes of an event stream, framed as it was asked for."""
+        events = answer.wire.events(answer.body, answer.request.body)
+        return reframed(events, answer.request.url_stream or "sse")
 
-    def stream_response(self, source: Any, response: Any) -> Any:
+    def stream_response(self, source: Any, response: Any, model_request: ModelRequest) -> Any:
         """The HTTP response whose body is an event stream in the making."""
         if response is None:
-            headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
+            content_type = CONTENT_TYPES[model_request.url_stream or "sse"]
+            headers = [(b"content-type", content_type.encode())]
             return self.library.response(200, headers=headers, stream=source)
         return self.library.response(
             response.status_code,
@@ -210,9 +221,23 @@ def _length(content: bytes) -> tuple[bytes, bytes]:
 
 def provider_of(host: str) -> str | None:
     """The provider behind a host, as the price list calls it; `None` where the host does not say."""
-    if host.endswith((".openai.azure.com", ".services.ai.azure.com")):
-        return "azure"
-    return PROVIDERS.get(host)
+    clouds = (cloud for suffix, cloud in CLOUDS.items() if host.endswith(suffix))
+    return PROVIDERS.get(host) or next(clouds, None)
+
+
+def _endpoint(url: Any) -> Endpoint | None:
+    return endpoint_of(url.path, url.query.decode())
+
+
+def _readdressed(url: Any, model_request: ModelRequest) -> Any:
+    """The URL of a request that may be meant for another model, or for an answer in one piece."""
+    asked = _endpoint(url)
+    model, stream = model_request.url_model, model_request.url_stream
+    if asked is None or (asked.model, asked.stream) == (model, stream):
+        return url
+    spelled = None if model is None or model == asked.model else quote(model, safe=":@")
+    target = readdressed(url.raw_path.decode(), model=spelled, stream=stream is not None)
+    return url.copy_with(raw_path=target.encode())
 
 
 def read_body(content: bytes) -> tuple[dict[str, Any], bool]:
@@ -233,16 +258,22 @@ def for_caller(error: Exception) -> Exception:
     """An error of a middleware in a shape that an SDK passes on instead of retrying it as a lost connection.
 
     The SDKs raise what derives from their own root as it is (read from `anthropic` 2.14.0 and `openai`
-    3.57.0 on 2026-11-30), so the roots of the loaded SDKs are mixed into the error's class.
+    3.57.0 on 2026-11-30), so it is made again with the roots of the loaded SDKs among its bases.
     """
     roots = (("anthropic", "AnthropicError"), ("openai", "OpenAIError"))
     loaded = (getattr(sys.modules[module], name) for module, name in roots if module in sys.modules)
-    kinds = tuple(kind for kind in loaded if not isinstance(error, kind))
+    missing = tuple(root for root in loaded if not isinstance(error, root))
     own = type(error)
-    if kinds:
-        with suppress(TypeError):
-            error.__class__ = type(own.__name__, (own, *kinds), {"__module__": own.__module__})
-    return error
+    try:
+        kind: Any = type(own.__name__, (own, *missing), {"__module__": own.__module__})
+    except TypeError:
+        return error
+    # The constructor is left out, as nobody knows its arguments; what it set is copied.
+    made = kind.__new__(kind, *error.__reduce__()[1])
+    made.args = error.args
+    vars(made).update(vars(error))
+    made.__cause__ = error.__cause__
+    return made.with_traceback(error.__traceback__)  # type: ignore[no-any-return]
 
 
 class StreamReader:
@@ -251,14 +282,14 @@ class StreamReader:
     def __init__(self, model_request: ModelRequest, response: Any) -> None:
         self.model_request = model_request
         self.response = response
-        self._events = EventReader()
+        content_type = response.headers.get("content-type", "text/event-stream")
+        self._events = reader_for(content_type, model_request.url_stream)
         self._accumulator = model_request.wire.accumulator()
-        self._is_events = "text/event-stream" in response.headers.get("content-type", "text/event-stream")
         self._content: list[bytes] = []
 
     def feed(self, data: bytes) -> None:
         """Take note of bytes that passed."""
-        if not self._is_events:
+        if self._events is None:
             self._content.append(data)
             return
         for event in self._events.feed(data):
@@ -269,11 +300,10 @@ class StreamReader:
 
     def finish(self) -> ModelResponse | None:
         """The answer from the bytes so far."""
-        try:
-            body, complete = self._read()
-        except Exception as error:
-            note_fault(f"{self.model_request.wire.name} stream: {type(error).__name__}", error)
-            return None
+        if self._events is not None:
+            body, complete = self._accumulator.finish(), self._accumulator.complete
+        else:
+            body, complete = read_body(b"".join(self._content))
         if body is None:
             return None
         return ModelResponse(
@@ -283,8 +313,3 @@ class StreamReader:
             complete=complete,
             status=self.response.status_code,
         )
-
-    def _read(self) -> tuple[dict[str, Any] | None, bool]:
-        if self._is_events:
-            return self._accumulator.finish(), self._accumulator.complete
-        return read_body(b"".join(self._content))

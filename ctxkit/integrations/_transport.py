@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 from ctxkit.drive import AsyncStream, Stream, run, run_async
@@ -31,7 +31,7 @@ class Opened(StreamReader):
 class AsyncOpened(StreamReader):
     """A streamed answer that has begun to arrive, awaited."""
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncGenerator[bytes, None]:
         return self.response.aiter_bytes()  # type: ignore[no-any-return]
 
     async def close(self) -> None:
@@ -51,10 +51,10 @@ class Transport:
 
     def handle_request(self, request: Any) -> Any:
         """Send one HTTP request; what is no model call passes through untouched."""
-        wire = self._calls.wire(request)
-        if wire is None:
+        endpoint = self._calls.endpoint(request)
+        if endpoint is None:
             return self._inner.handle_request(request)
-        model_request = self._calls.model_request(request, wire, request.read())
+        model_request = self._calls.model_request(request, endpoint, request.read())
         flow = self._calls.stack.model_flow(model_request)
         edge = _Edge(self._calls, self._inner, request)
         try:
@@ -72,7 +72,7 @@ class Transport:
             return _for_caller(error, self._calls)
         opened = stream.opened
         return self._calls.stream_response(
-            self._events(stream), opened.response if isinstance(opened, Opened) else None
+            self._events(stream), opened.response if isinstance(opened, Opened) else None, model_request
         )
 
     def close(self) -> None:
@@ -92,10 +92,10 @@ class AsyncTransport:
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send one HTTP request; what is no model call passes through untouched."""
-        wire = self._calls.wire(request)
-        if wire is None:
+        endpoint = self._calls.endpoint(request)
+        if endpoint is None:
             return await self._inner.handle_async_request(request)
-        model_request = self._calls.model_request(request, wire, await request.aread())
+        model_request = self._calls.model_request(request, endpoint, await request.aread())
         flow = self._calls.stack.model_flow(model_request)
         edge = _AsyncEdge(self._calls, self._inner, request)
         try:
@@ -113,7 +113,7 @@ class AsyncTransport:
             return _for_caller(error, self._calls)
         opened = stream.opened
         return self._calls.stream_response(
-            self._events(stream), opened.response if isinstance(opened, AsyncOpened) else None
+            self._events(stream), opened.response if isinstance(opened, AsyncOpened) else None, model_request
         )
 
     async def aclose(self) -> None:

@@ -8,18 +8,30 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, ParamSpec, TypeVar
 
-from ctxkit.errors import AttachError, BodyError, UnknownToolError
+from ctxkit.drive import run, run_async
+from ctxkit.errors import AttachError, BodyError, FlowError, UnknownToolError
 from ctxkit.flow import Middleware
-from ctxkit.messages import Histories, ModelRequest, ModelResponse, ToolCall, Wire
+from ctxkit.messages import Block, Histories, ModelRequest, ModelResponse, ToolCall, ToolResult
 from ctxkit.stack import Stack, overrides
-from ctxkit.tool_functions import is_async, wrap_function
+from ctxkit.tool_functions import AsyncToolEdge, ToolEdge, is_async, name_of, wrap_function
 from ctxkit.wire import wire_named
-from ctxkit.wire.native import dumps
+from ctxkit.wire.native import dumps, loads
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Tools = Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]]
 MAX_THREADS = 16
+# The types of content parts that a result may have, each with the key that holds what it is.
+PART_KEYS: Mapping[str, str] = {
+    "text": "text",
+    "image": "source",
+    "document": "source",
+    "search_result": "content",
+    "tool_reference": "tool_name",
+    "image_url": "image_url",
+    "input_audio": "input_audio",
+    "file": "file",
+}
 
 
 def wrap_tool(
@@ -69,7 +81,7 @@ def run_tools(answer: Any, tools: Tools, stack: Middleware | None = None) -> Any
     if any(is_async(function) for function in named.values()):
         return run_tools_async(answer, named, stack)
     response = _response(answer)
-    runner = _Runner(named, stack, response.wire)
+    runner = _Runner(named, stack, response)
     calls = response.tool_calls
     if len(calls) < 2:
         return [runner.run(call) for call in calls]
@@ -81,45 +93,60 @@ def run_tools(answer: Any, tools: Tools, stack: Middleware | None = None) -> Any
 async def run_tools_async(answer: Any, tools: Tools, stack: Middleware | None = None) -> list[Any]:
     """Like `run_tools`, awaiting: async tools by `asyncio.gather`, blocking ones in threads."""
     response = _response(answer)
-    runner = _Runner(_named(tools), stack, response.wire)
+    runner = _Runner(_named(tools), stack, response)
     return list(await asyncio.gather(*map(runner.run_async, response.tool_calls)))
 
 
 class _Runner:
-    """Runs calls of tools, each with the stack around it."""
+    """Runs the calls of one answer, each with the stack around it."""
 
-    def __init__(self, tools: Mapping[str, Callable[..., Any]], stack: Middleware | None, wire: Wire) -> None:
-        made = Stack() if stack is None else _tool_stack(stack)
-        self._raises = made.raises
-        self._wire = wire
-        self._tools = {
-            name: wrap_function(function, made, name=name, dispatches=False)
-            for name, function in tools.items()
-        }
+    def __init__(
+        self, tools: Mapping[str, Callable[..., Any]], stack: Middleware | None, response: ModelResponse
+    ) -> None:
+        self._tools = tools
+        self._stack = Stack() if stack is None else _tool_stack(stack)
+        self._raises = (*self._stack.raises, FlowError)
+        self._wire = response.wire
+        self._unreadable = {id(block.native) for block in response.blocks if _is_unreadable(block)}
 
     def run(self, call: ToolCall) -> Any:
         try:
-            return self._result(call, self._function(call)(**call.input))
+            self._check(call)
+            return self._native(call, run(self._stack.tool_flow(call), ToolEdge(self._invoke)))
         except Exception as error:
             return self._failure(call, error)
 
     async def run_async(self, call: ToolCall) -> Any:
         try:
-            function = self._function(call)
-            if is_async(function):
-                return self._result(call, await function(**call.input))
-            return self._result(call, await asyncio.to_thread(function, **call.input))
+            self._check(call)
+            edge = AsyncToolEdge(self._invoke_async)
+            return self._native(call, await run_async(self._stack.tool_flow(call), edge))
         except Exception as error:
             return self._failure(call, error)
+
+    def _check(self, call: ToolCall) -> None:
+        if not call.input and id(call.native) in self._unreadable:
+            raise BodyError(f"the arguments of {call.name} are no JSON object; the tool was not run")
+
+    def _invoke(self, call: ToolCall) -> Any:
+        return self._function(call)(**call.input)
+
+    async def _invoke_async(self, call: ToolCall) -> Any:
+        function = self._function(call)
+        if is_async(function):
+            return await function(**call.input)
+        return await asyncio.to_thread(function, **call.input)
 
     def _function(self, call: ToolCall) -> Callable[..., Any]:
         if call.name not in self._tools:
             raise UnknownToolError(call.name, known=list(self._tools))
         return self._tools[call.name]
 
-    def _result(self, call: ToolCall, content: Any) -> Any:
-        as_it_is = isinstance(content, str) or _is_parts(content)
-        return self._wire.result(call, content if as_it_is else _as_json(content), is_error=False)
+    def _native(self, call: ToolCall, result: ToolResult) -> Any:
+        content = result.content
+        if not isinstance(content, str) and not _is_parts(content):
+            content = _as_json(content)
+        return self._wire.result(call, content, is_error=result.is_error)
 
     def _failure(self, call: ToolCall, error: Exception) -> Any:
         if isinstance(error, self._raises):
@@ -127,18 +154,31 @@ class _Runner:
         return self._wire.result(call, f"{type(error).__name__}: {error}", is_error=True)
 
 
+def _is_unreadable(block: Block) -> bool:
+    """Whether a call's arguments can't be read, as where the answer ended in the middle of them."""
+    if block.kind != "tool_call":
+        return False
+    written = block.text.removeprefix(block.tool or "").strip()
+    try:
+        return not isinstance(loads(written or "{}"), Mapping)
+    except BodyError:
+        return True
+
+
 def _tool_stack(stack: Middleware) -> Stack:
     made = stack if isinstance(stack, Stack) else Stack(stack)
     if made.middlewares and not any(overrides(one, "wrap_tool_call") for one in made.middlewares):
         names = ", ".join(type(one).__name__ for one in made.middlewares)
-        raise AttachError(f"{names} wraps model calls, and a tool function makes none: attach it with ctxkit.wrap")
+        raise AttachError(
+            f"{names} wraps model calls, and a tool function makes none: attach it with ctxkit.wrap"
+        )
     return made
 
 
 def _named(tools: Tools) -> dict[str, Callable[..., Any]]:
     if isinstance(tools, Mapping):
         return dict(tools)
-    return {getattr(function, "__name__", type(function).__name__): function for function in tools}
+    return {name_of(function): function for function in tools}
 
 
 def _response(answer: Any) -> ModelResponse:
@@ -149,7 +189,9 @@ def _response(answer: Any) -> ModelResponse:
     if name is None:
         raise BodyError("not an answer of Anthropic's Messages or OpenAI's Chat Completions API")
     wire = wire_named(name)
-    return ModelResponse(wire=wire, body=body, request=ModelRequest(wire=wire, body={}, histories=Histories()))
+    return ModelResponse(
+        wire=wire, body=body, request=ModelRequest(wire=wire, body={}, histories=Histories())
+    )
 
 
 def _dumped(answer: Any) -> Mapping[str, Any]:
@@ -161,8 +203,15 @@ def _dumped(answer: Any) -> Mapping[str, Any]:
 
 
 def _is_parts(content: Any) -> bool:
-    return bool(content) and isinstance(content, list) and all(
-        isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content
+    """Whether a list is content in the provider's own parts, and no list of a tool's own records."""
+    return (
+        bool(content)
+        and isinstance(content, list)
+        and all(
+            isinstance(part, Mapping)
+            and PART_KEYS.get(str(part.get("type")), "type") in part.keys() - {"type"}
+            for part in content
+        )
     )
 
 

@@ -41,8 +41,9 @@ def wrap(client: C, stack: Middleware) -> C:
         stack: A middleware or a `Stack` of them.
 
     Returns:
-        A client of the same type with the same options. The one given still works, without the stack;
-        closing either closes their shared connections.
+        A client of the same type with the same options; of an HTTP client's subclass, only its library's
+        own part. The one given still works, without the stack; closing either closes their shared
+        connections.
 
     Raises:
         AttachError: The client can't be wrapped, or nothing of the stack wraps model calls.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ctxkit.messages import Block, ModelRequest
+from ctxkit.messages import Block, Prompt
 from ctxkit.money import Share, split
 from ctxkit.tokens import BlockCounter, prefix, shape_of
 from ctxkit.usage import Charge, Usage
@@ -14,7 +14,7 @@ UNRECORDED: Key = ("unrecorded", None)
 
 
 def attribute(
-    request: ModelRequest,
+    prompt: Prompt,
     answer: Iterable[Block],
     usage: Usage,
     charge: Charge | None,
@@ -25,7 +25,7 @@ def attribute(
     """Split a request's tokens and dollars over what it was made of; the shares add up exactly.
 
     Args:
-        request: As it was sent.
+        prompt: As it was sent.
         answer: The blocks that came back; results of the provider's own tools are no output.
         usage: What the answer reported.
         charge: What it cost; `None` gives shares without a cost.
@@ -42,9 +42,9 @@ def attribute(
 
     def leading(tokens: float) -> Mapping[Key, float]:
         if not unrecorded_tokens:
-            return prefix(request, counter, tokens)
-        shown = prefix(request, counter, max(0.0, tokens - unrecorded_tokens))
+            return prefix(prompt, counter, tokens)
+        shown = prefix(prompt, counter, max(0.0, tokens - unrecorded_tokens))
         return {UNRECORDED: min(tokens, unrecorded_tokens), **shown}
 
-    total = shape_of(request, counter).total + unrecorded_tokens
+    total = shape_of(prompt, counter).total + unrecorded_tokens
     return split(usage=usage, charge=charge, total=total, prefix=leading, output=output)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from math import isfinite
 
 from ctxkit.errors import BodyError, ConfigError
 from ctxkit.flow import Flow, Middleware, ToolNext
@@ -49,10 +50,10 @@ class CacheToolResults(Middleware):
         if not self.tools:
             raise ConfigError("name at least one tool whose results may be reused", option="tools")
         for pattern, ttl in self.tools.items():
-            if ttl <= 0:
+            if not ttl > 0:
                 raise ConfigError(f"the time to live of {pattern!r} must be above zero", option="ttl_seconds")
         self.namespace = namespace
-        self.store = store or MemoryStore()
+        self.store = MemoryStore() if store is None else store
         self._clock = clock
 
     def wrap_tool_call(self, call: ToolCall, call_next: ToolNext) -> Flow[ToolResult]:
@@ -62,20 +63,28 @@ class CacheToolResults(Middleware):
         if ttl is None or key is None:
             return (yield from call_next(call))
         while True:
-            kept = self.store.get(key, now=self._clock())
+            kept = self._kept(key)
             if kept is not None:
-                return replace(kept, content=deepcopy(kept.content), from_cache=True)
+                return kept
             flight, leads = self.store.flight(key)
             if leads:
                 break
             yield flight.wait()
         try:
-            result = yield from call_next(call)
-            if not result.is_error:
-                self.store.put(key, replace(result, content=deepcopy(result.content)), until=self._clock() + ttl)
+            # An equal call may have ended since the store was asked.
+            result = self._kept(key)
+            if result is None:
+                result = yield from call_next(call)
+                if not result.is_error:
+                    own = replace(result, content=deepcopy(result.content))
+                    self.store.put(key, own, until=self._clock() + ttl)
         finally:
             flight.land()
         return result
+
+    def _kept(self, key: Hashable) -> ToolResult | None:
+        kept = self.store.get(key, now=self._clock())
+        return None if kept is None else replace(kept, content=deepcopy(kept.content), from_cache=True)
 
     def _ttl(self, tool: str) -> float | None:
         return next((ttl for pattern, ttl in self.tools.items() if fnmatchcase(tool, pattern)), None)
@@ -84,14 +93,16 @@ class CacheToolResults(Middleware):
         """What equal calls have in common; `None` where the arguments are no plain JSON."""
         try:
             return self.namespace, call.name, dumps(_sorted(call.input))
-        except BodyError:
+        except (BodyError, RecursionError):
             return None
 
 
 def _sorted(value: object) -> object:
-    """The value with the keys of every object in one order."""
+    """The value with the keys of every object in one order; raises `BodyError` where it is no plain JSON."""
     if isinstance(value, Mapping):
         return {str(key): _sorted(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, (list, tuple)):
         return [_sorted(item) for item in value]
-    return value
+    if value is None or isinstance(value, (str, int)) or (isinstance(value, float) and isfinite(value)):
+        return value
+    raise BodyError(f"a {type(value).__name__} is no plain JSON")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from ctxkit.errors import BodyError, ModelCallFailed, StreamAborted
 from ctxkit.flow import Flow, Middleware, ModelNext
 from ctxkit.ledger import Attempt, Outcome, attribute, outcome_of
-from ctxkit.messages import ModelRequest, ModelResponse
+from ctxkit.messages import Block, ModelRequest, ModelResponse
 from ctxkit.money import Share, price, split
 from ctxkit.tasks import current_task
 from ctxkit.tokens import block_counter_for, shape_of
@@ -54,8 +55,8 @@ class TokenMeter(Middleware):
     ) -> None:
         sent = request if response is None else response.request
         usage = None if response is None else _known(response)
-        charge, shares = (None, ()) if response is None or usage is None else _priced(response, usage)
-        blocks = () if response is None else response.blocks
+        blocks = () if response is None else _blocks(response)
+        charge, shares = (None, ()) if response is None or usage is None else _priced(response, usage, blocks)
         status = error.status if isinstance(error, ModelCallFailed) else response.status if response else None
         current_task().book(
             Attempt(
@@ -83,7 +84,16 @@ def cut_tokens(request: ModelRequest) -> int:
     if request.origin is None:
         return 0
     counter = block_counter_for(request.model)
-    return max(0, shape_of(request.origin, counter).total - shape_of(request, counter).total)
+    with suppress(BodyError):
+        return max(0, shape_of(request.origin, counter).total - shape_of(request, counter).total)
+    return 0
+
+
+def _blocks(response: ModelResponse) -> tuple[Block, ...]:
+    """The answer's blocks; none where it is malformed, as it was billed all the same."""
+    with suppress(BodyError):
+        return response.blocks
+    return ()
 
 
 def _known(response: ModelResponse) -> Usage | None:
@@ -104,11 +114,13 @@ def _known(response: ModelResponse) -> Usage | None:
     )
 
 
-def _priced(response: ModelResponse, usage: Usage) -> tuple[Charge | None, tuple[Share, ...]]:
+def _priced(
+    response: ModelResponse, usage: Usage, blocks: tuple[Block, ...]
+) -> tuple[Charge | None, tuple[Share, ...]]:
     request = response.request
     charge = price(usage, model=response.model, provider=request.provider, stop_reason=response.stop_reason)
     try:
-        shares = attribute(request, response.blocks, usage, charge, counter=block_counter_for(request.model))
+        shares = attribute(request, blocks, usage, charge, counter=block_counter_for(request.model))
     except BodyError:
         shares = split(usage=usage, charge=charge, total=0, prefix=lambda _: {}, output={})
     return charge, shares

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from ctxkit.errors import ConfigError
 from ctxkit.flow import Flow, Middleware, ModelNext
 from ctxkit.messages import Block, ModelRequest, ModelResponse, Turn
-from ctxkit.tokens import block_counter_for, counter_for, turn_tokens
+from ctxkit.tokens import IMAGE_TOKENS, block_counter_for, counter_for, turn_tokens
 from ctxkit.wire.thinking import binds_thinking
 
 
@@ -30,8 +30,8 @@ class TrimHistory(Middleware):
         target_tokens: Clear down to this.
         keep_steps: How many of the last rounds of tool calls are never cleared.
         min_batch_tokens: Clear only where at least this much can go at once, as every batch makes the
-            provider write what stands behind it to the prompt cache again; a quarter of the distance of
-            the two thresholds where left out.
+            provider write what stands behind it to the prompt cache again; at most the distance of the two
+            thresholds, and a quarter of it where left out.
         exempt: Tools whose results are never cleared; `*` and `?` match as in file names.
 
     Raises:
@@ -54,12 +54,19 @@ class TrimHistory(Middleware):
             )
         if keep_steps < 0:
             raise ConfigError(f"keep_steps must not be below zero, it is {keep_steps}", option="keep_steps")
+        distance = start_tokens - target_tokens
+        batch = distance // 4 if min_batch_tokens is None else min_batch_tokens
+        if not 0 <= batch <= distance:
+            raise ConfigError(
+                f"min_batch_tokens must be between 0 and {distance}, the distance of the two thresholds; "
+                f"it is {batch}",
+                option="min_batch_tokens",
+            )
         self.start_tokens = start_tokens
         self.target_tokens = target_tokens
         self.keep_steps = keep_steps
-        batch = (start_tokens - target_tokens) // 4
-        self.min_batch_tokens = batch if min_batch_tokens is None else min_batch_tokens
-        self.exempt = tuple(exempt)
+        self.min_batch_tokens = batch
+        self.exempt = (exempt,) if isinstance(exempt, str) else tuple(exempt)
 
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Clear what the fold over the history says."""
@@ -140,10 +147,11 @@ class _Fold:
             return None
         if any(fnmatchcase(block.tool or "", pattern) for pattern in self._settings.exempt):
             return None
-        tokens = self._counter.count(block)
+        tokens = self._counter.count(block) - IMAGE_TOKENS * block.images
         note = _note(block, tokens)
-        saves = tokens - self._text_counter.count(note)
-        return _Candidate(block, note, saves, step) if saves > 0 else None
+        note_tokens = self._text_counter.count(note)
+        # What is hardly longer than its note stays; so a note is never cleared itself.
+        return _Candidate(block, note, tokens - note_tokens, step) if tokens >= 2 * note_tokens else None
 
     def _clear(self, state: _State, turn: Turn) -> _State:
         """Clear the oldest results down to the target, or nothing where too little can go."""

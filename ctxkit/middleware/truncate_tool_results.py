@@ -12,6 +12,8 @@ from ctxkit.errors import ConfigError
 from ctxkit.flow import Flow, Middleware, ModelNext, ToolNext
 from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult, Turn
 from ctxkit.tokens import Tokenizer, block_counter_for, counter_for
+from ctxkit.tokens.blocks import COUNTED_CHARS
+from ctxkit.wire.native import text_parts, with_text
 
 # The cuts of a history, the last turn's first.
 _Cuts = tuple["_Cuts | None", Mapping[Block, str]]
@@ -42,7 +44,7 @@ class TruncateToolResults(Middleware):
     ) -> None:
         self.max_tokens = max_tokens
         self.per_tool = dict(per_tool or {})
-        self.exempt = tuple(exempt)
+        self.exempt = (exempt,) if isinstance(exempt, str) else tuple(exempt)
         for option, limit in {"max_tokens": max_tokens, **self.per_tool}.items():
             if limit < MIN_TOKENS:
                 raise ConfigError(f"{option} must be at least {MIN_TOKENS}, it is {limit}", option=option)
@@ -51,7 +53,9 @@ class TruncateToolResults(Middleware):
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Cut the results in the request."""
         key = (*self._key, block_counter_for(request.model).name)
-        state = request.fold(key, lambda head: None, lambda before, turn: self._step(before, turn, request.model))
+        state = request.fold(
+            key, lambda head: None, lambda before, turn: self._step(before, turn, request.model)
+        )
         texts: dict[Block, str] = {}
         while state is not None:
             state, cut = state
@@ -80,10 +84,14 @@ class TruncateToolResults(Middleware):
 
     def _cut_turn(self, turn: Turn, model: str | None) -> dict[Block, str]:
         """The results of a turn that are cut, and what stands for them."""
+        counter = block_counter_for(model)
         cut = {}
         for block in turn.blocks:
             limit = self.limit(block.tool) if block.kind == "tool_result" and block.client else None
-            if limit is not None and block_counter_for(model).count(block) > limit:
+            if limit is None:
+                continue
+            # A longer text is only estimated.
+            if len(block.text) > COUNTED_CHARS or counter.count(block) > limit:
                 text = truncate(block.text, max_tokens=limit, counter=counter_for(model))
                 if text != block.text:
                     cut[block] = text
@@ -94,11 +102,15 @@ def _cut_content(content: Any, limit: int, counter: Tokenizer) -> Any:
     """A tool's return value, cut where it is a text or a list of content parts with texts in it."""
     if isinstance(content, str):
         return truncate(content, max_tokens=limit, counter=counter)
-    if isinstance(content, list):
-        return [
-            {**part, "text": truncate(part["text"], max_tokens=limit, counter=counter)}
-            if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str)
-            else part
-            for part in content
-        ]
+    if isinstance(content, list) and all(map(_is_part, content)):
+        text = text_parts(content)
+        cut = truncate(text, max_tokens=limit, counter=counter)
+        return content if cut == text else with_text(content, cut)
     return content
+
+
+def _is_part(value: Any) -> bool:
+    """Whether it is a content part, and no record of the tool's own that has a text, too."""
+    if not isinstance(value, Mapping) or "type" not in value:
+        return False
+    return "text" not in value or str(value["type"]).endswith("text")

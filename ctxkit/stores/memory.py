@@ -8,6 +8,7 @@ from threading import Lock
 
 from cachetools import LRUCache
 
+from ctxkit.errors import ConfigError
 from ctxkit.flow import Perform
 from ctxkit.messages import ToolResult
 
@@ -40,9 +41,14 @@ class MemoryStore:
 
     Args:
         max_entries: How many results are kept.
+
+    Raises:
+        ConfigError: There is no room for even one result.
     """
 
     def __init__(self, *, max_entries: int = 1_024) -> None:
+        if max_entries < 1:
+            raise ConfigError(f"max_entries must be at least 1, it is {max_entries}", option="max_entries")
         self._lock = Lock()
         self._kept: LRUCache[Hashable, tuple[ToolResult, float]] = LRUCache(max_entries)
         self._flights: dict[Hashable, Flight] = {}

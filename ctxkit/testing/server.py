@@ -14,7 +14,7 @@ from ctxkit.testing.loopback import Listener, PreparedResponse, ReceivedRequest
 from ctxkit.testing.other_calls import other_call, sdk_shape
 from ctxkit.testing.playback import Content, Playback
 from ctxkit.testing.prompt_cache import CacheRule
-from ctxkit.testing.shapes import Shape, shape_named
+from ctxkit.testing.shapes import SHAPES, Shape
 from ctxkit.wire import wire_for_path
 
 EVENT_STREAM = "text/event-stream"
@@ -90,9 +90,10 @@ class ModelServer:
     def _respond(self, request: ReceivedRequest) -> PreparedResponse:
         self.requests.append(request)
         wire = wire_for_path(request.path) if request.method == "POST" else None
-        shape = shape_named(wire.name) if wire else sdk_shape(request)
+        scripted = SHAPES.get(wire.name) if wire else None
+        shape = scripted or sdk_shape(request)
         try:
-            answer, content = self._played(request, shape) if wire else self._other_call(request)
+            answer, content = self._played(request, scripted) if scripted else self._other_call(request)
             return self._prepared(request, answer, content, shape)
         except Exception as error:
             self.errors.append(f"{request.method} {request.path}: {error}")

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ctxkit.messages import ModelRequest, Turn
+from ctxkit.messages import Prompt, Turn
 from ctxkit.tokens.blocks import BlockCounter
 
 Key = tuple[str, str | None]
@@ -31,8 +31,8 @@ class Shape:
 NOTHING = Shape(0, {})
 
 
-def shape_of(request: ModelRequest, counter: BlockCounter) -> Shape:
-    """The shape of a whole request; only turns that no earlier request had are counted."""
+def shape_of(prompt: Prompt, counter: BlockCounter) -> Shape:
+    """The shape of a whole prompt; only turns that no earlier prompt had are counted."""
 
     def step(before: Shape, turn: Turn) -> Shape:
         total = before.total
@@ -42,22 +42,22 @@ def shape_of(request: ModelRequest, counter: BlockCounter) -> Shape:
             by_key[key] = by_key.get(key, 0) + tokens
         return Shape(total, by_key)
 
-    return request.fold(_memo_key(counter), lambda head: step(NOTHING, head), step)
+    return prompt.fold(_memo_key(counter), lambda head: step(NOTHING, head), step)
 
 
-def prefix(request: ModelRequest, counter: BlockCounter, tokens: float) -> dict[Key, float]:
-    """The first tokens of a request, by kind and tool of the blocks they stand in.
+def prefix(prompt: Prompt, counter: BlockCounter, tokens: float) -> dict[Key, float]:
+    """The first tokens of a prompt, by kind and tool of the blocks they stand in.
 
     Args:
-        request: Any request.
+        prompt: Any prompt.
         counter: Counts its blocks.
         tokens: How many, as the counter counts; a block that reaches beyond is counted in part.
 
     Returns:
-        Tokens by key. They add up to `tokens`, or to the whole request where that is less.
+        Tokens by key. They add up to `tokens`, or to the whole prompt where that is less.
     """
-    tokens = min(tokens, shape_of(request, counter).total)
-    turns = (request.head, *request.turns)
+    tokens = min(tokens, shape_of(prompt, counter).total)
+    turns = (prompt.head, *prompt.turns)
     shapes = _memo_key(counter)
     crossed = bisect_left(turns, tokens, key=lambda turn: turn.memo[shapes].total)
     before: Shape = turns[crossed - 1].memo[shapes] if crossed else NOTHING

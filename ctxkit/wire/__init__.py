@@ -6,11 +6,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxkit.errors import ConfigError
+from ctxkit.histories import TurnReader
 from ctxkit.messages import Wire
 from ctxkit.wire.anthropic_messages import ANTHROPIC_MESSAGES
+from ctxkit.wire.bedrock_converse import BEDROCK_CONVERSE
+from ctxkit.wire.gemini import GEMINI
 from ctxkit.wire.openai_chat import OPENAI_CHAT
+from ctxkit.wire.openai_responses import OPENAI_RESPONSES
+from ctxkit.wire.paths import wire_for_path
 
-WIRES: Mapping[str, Wire] = {wire.name: wire for wire in (ANTHROPIC_MESSAGES, OPENAI_CHAT)}
+__all__ = ["READERS", "WIRES", "wire_for_path", "wire_named", "wire_of", "wire_of_answer"]
+
+WIRES: Mapping[str, Wire] = {
+    wire.name: wire for wire in (ANTHROPIC_MESSAGES, OPENAI_CHAT, OPENAI_RESPONSES, GEMINI)
+}
+READERS: Mapping[str, TurnReader] = {**WIRES, BEDROCK_CONVERSE.name: BEDROCK_CONVERSE}
+"""The wires whose requests can be read, also where they can't be edited."""
+# The list that every answer of a wire has.
+ANSWER_KEYS: Mapping[str, Wire] = {
+    "content": ANTHROPIC_MESSAGES,
+    "choices": OPENAI_CHAT,
+    "output": OPENAI_RESPONSES,
+    "candidates": GEMINI,
+}
 
 
 def wire_named(name: str) -> Wire:
@@ -26,21 +44,12 @@ def wire_named(name: str) -> Wire:
         raise ConfigError(f"unknown wire {name!r}; known wires: {known}", option="wire") from None
 
 
-def wire_for_path(path: str) -> Wire | None:
-    """The wire of a URL path, `None` where a POST to it is no model call.
-
-    Any prefix is allowed, as gateways add their own: `/v1/messages`, `/proxy/v1/chat/completions`. What is
-    added to a thread of OpenAI's Assistants is a message, too, but no model call.
-    """
-    if path.endswith("/messages") and "/threads/" not in path:
-        return ANTHROPIC_MESSAGES
-    if path.endswith("/chat/completions"):
-        return OPENAI_CHAT
-    return None
-
-
 def wire_of(body: Mapping[str, Any]) -> Wire | None:
     """The wire that a request body is in, told from its keys; `None` where it is none of them."""
+    if _are_objects(body.get("contents")):
+        return GEMINI
+    if isinstance(body.get("input"), str) or _are_objects(body.get("input")):
+        return OPENAI_RESPONSES
     messages = body.get("messages")
     if not isinstance(messages, list):
         return None
@@ -54,9 +63,20 @@ def wire_of(body: Mapping[str, Any]) -> Wire | None:
             return OPENAI_CHAT
         if _has_anthropic_block(message.get("content")):
             return ANTHROPIC_MESSAGES
+    if "anthropic_version" in body:
+        return ANTHROPIC_MESSAGES
     if isinstance(tools, list) and tools:
         return OPENAI_CHAT
     return ANTHROPIC_MESSAGES if str(body.get("model", "")).startswith("claude") else OPENAI_CHAT
+
+
+def wire_of_answer(body: Mapping[str, Any]) -> Wire | None:
+    """The wire that a response body is in, told from its keys; `None` where it is none of them."""
+    return next((wire for key, wire in ANSWER_KEYS.items() if isinstance(body.get(key), list)), None)
+
+
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and all(isinstance(value, Mapping) for value in values)
 
 
 def _any_has(values: Any, key: str) -> bool:

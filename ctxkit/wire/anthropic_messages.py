@@ -44,6 +44,10 @@ class AnthropicMessages:
             raise BodyError("messages is missing", where=("messages",))
         return items(body["messages"], ("messages",))
 
+    def has_server_state(self, body: Mapping[str, Any]) -> bool:
+        """Never: the API keeps no conversation."""
+        return False
+
     def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
         """The body with other messages, its keys in their old order."""
         return {**body, "messages": list(messages)}
@@ -55,13 +59,7 @@ class AnthropicMessages:
     def head(self, body: Mapping[str, Any]) -> tuple[Block, ...]:
         """Tool definitions and the system prompt."""
         blocks = [
-            block(
-                "tool_definition",
-                tool,
-                ("tools", index),
-                dumps(tool).decode(),
-                tool=string(body_object(tool, what=f"tools.{index}").get("name")) or string(tool.get("type")),
-            )
+            _definition(body_object(tool, what=f"tools.{index}"), ("tools", index))
             for index, tool in enumerate(items(body.get("tools"), ("tools",)))
         ]
         system = body.get("system")
@@ -107,6 +105,10 @@ class AnthropicMessages:
         """The `input` of a `tool_use` block."""
         return parsed_input(native.get("input"))
 
+    def model(self, body: Mapping[str, Any]) -> str | None:
+        """The response's `model`."""
+        return string(body.get("model"))
+
     def usage(self, body: Mapping[str, Any]) -> Usage | None:
         """The response's `usage`."""
         return usage_fields.anthropic(body.get("usage"))
@@ -122,6 +124,17 @@ class AnthropicMessages:
     def events(self, body: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[bytes]:
         """The answer as events."""
         return anthropic_stream.events(body)
+
+
+def _definition(tool: Mapping[str, Any], where: Where) -> Block:
+    """A tool, or a set of tools that goes by its family or by its server.
+
+    What is loaded only when the model searches for it is no part of the prompt until then.
+    """
+    named = string(tool.get("name")) or string(tool.get("mcp_server_name"))
+    name = named or (string(tool.get("type")) or "").partition("_toolset_")[0]
+    spelled = "" if tool.get("defer_loading") is True else dumps(tool).decode()
+    return block("tool_definition", tool, where, spelled, tool=name or None)
 
 
 def _text_kind(role: str) -> Kind:
@@ -149,6 +162,11 @@ def _content_block(part: Any, where: Where, role: str, parent: Turn | None, besi
         return block("tool_call", part, where, call_text, tool=name, call_id=call_id, client=client)
     if kind_of_part.endswith("tool_result"):
         return _result_block(part, where, parent, beside)
+    if kind_of_part == "mcp_tool_listing":
+        listed = text(part.get("tools"))
+        return block("tool_definition", part, where, listed, tool=string(part.get("mcp_server_name")))
+    if kind_of_part == "search_result":
+        return block("document", part, where, dumps(part).decode())
     if kind_of_part in MEDIA:
         inline = part.get("source", {})
         inline_text = text(inline.get("data")) if _is_plain_text(inline) else ""
@@ -170,7 +188,7 @@ def _result_block(
     images = sum(isinstance(inner, Mapping) and string(inner.get("type")) in MEDIA for inner in parts)
     return Block(
         kind="tool_result",
-        text=text_parts(parts) if client and parts else text(content or None),
+        text=text_parts(parts) or ("" if client and parts else text(content or None)),
         digest=digest(part),
         where=where,
         native=part,

@@ -91,17 +91,21 @@ def text_parts(parts: Iterable[Any]) -> str:
 
 
 def with_text(content: Any, replacement: str) -> Any:
-    """The content of a tool result with another text: images and other parts stay where they are."""
+    """The content of a tool result with another text: images and other parts stay where they are.
+
+    Of several texts the first makes place for it, and gets what else the others carry, such as cache marks.
+    """
     if not isinstance(content, list):
         return replacement
     parts: list[Any] = []
-    placed = False
+    merged: dict[str, Any] = {}
     for part in content:
         if not (isinstance(part, Mapping) and isinstance(part.get("text"), str)):
             parts.append(part)
-        elif not placed:
-            parts.append({**part, "text": replacement})
-            placed = True
+            continue
+        if not merged:
+            parts.append(merged)
+        merged.update({**part, "text": replacement})
     return parts
 
 
@@ -110,17 +114,23 @@ def block(kind: Kind, native: Any, where: Where, block_text: str, **more: Any) -
     return Block(kind=kind, text=block_text, digest=digest(native), where=where, native=native, **more)
 
 
-def tool_of_call(parent: Turn | None, call_id: str | None, beside: Sequence[Block] = ()) -> str | None:
-    """The tool that a call belongs to: looked up beside its result, then backwards from the turn before."""
+def call_of(parent: Turn | None, call_id: str | None, beside: Sequence[Block] = ()) -> Block | None:
+    """The call that a result answers: looked up beside the result, then backwards from the turn before."""
     blocks, turn = beside, parent
     while call_id is not None:
         for candidate in blocks:
             if candidate.kind == "tool_call" and candidate.call_id == call_id:
-                return candidate.tool
+                return candidate
         if turn is None:
             break
         blocks, turn = turn.blocks, turn.parent
     return None
+
+
+def tool_of_call(parent: Turn | None, call_id: str | None, beside: Sequence[Block] = ()) -> str | None:
+    """The tool of the call that a result answers."""
+    call = call_of(parent, call_id, beside)
+    return None if call is None else call.tool
 
 
 def parsed_input(value: Any) -> Mapping[str, Any]:

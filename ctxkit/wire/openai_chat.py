@@ -50,6 +50,10 @@ class OpenAIChat:
             raise BodyError("messages is missing", where=("messages",))
         return items(body["messages"], ("messages",))
 
+    def has_server_state(self, body: Mapping[str, Any]) -> bool:
+        """Never: the API keeps no conversation."""
+        return False
+
     def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
         """The body with other messages, its keys in their old order."""
         return {**body, "messages": list(messages)}
@@ -94,9 +98,15 @@ class OpenAIChat:
         return tuple(blocks)
 
     def call_input(self, native: Any) -> Mapping[str, Any]:
-        """The `arguments` of a function call."""
+        """The `arguments` of a function call; the text that a custom tool is called with is its `input`."""
+        if isinstance(native.get("custom"), Mapping):
+            return {"input": text(native["custom"].get("input"))}
         function = native.get("function", native)
         return parsed_input(function.get("arguments") if isinstance(function, Mapping) else None)
+
+    def model(self, body: Mapping[str, Any]) -> str | None:
+        """The response's `model`."""
+        return string(body.get("model"))
 
     def usage(self, body: Mapping[str, Any]) -> Usage | None:
         """The response's `usage`, with the tier that served it."""

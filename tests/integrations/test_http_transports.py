@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
+import sys
 import zlib
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from support.calling import CALLS, CERTIFICATES, Http, headers_of
 
 import ctxkit
 from ctxkit.integrations import httpx as httpx_integration
 from ctxkit.integrations import httpx2 as httpx2_integration
 from ctxkit.testing import Answer, ModelServer, failure, raw, reply
 from ctxkit.usage import Usage
+from support.calling import CALLS, CERTIFICATES, HI, Http, Waiter, headers_of
 
 ANSWER = reply(
     "A tabby: 🐈",
@@ -77,9 +80,11 @@ def whole_stream(path: str, answer: Answer = ANSWER) -> bytes:
 def test_a_stream_passes_byte_for_byte_and_is_booked_however_it_is_split(
     http: Http, path: str, chunk_size: int | None, gzipped: bool, task: ctxkit.Task
 ) -> None:
-    with ModelServer([ANSWER], chunk_size=chunk_size, gzip=gzipped) as server:
-        with http.over(ctxkit.TokenMeter()) as client:
-            seen = http.pieces(client, server.url + path, content(path, stream=True))
+    with (
+        ModelServer([ANSWER], chunk_size=chunk_size, gzip=gzipped) as server,
+        http.over(ctxkit.TokenMeter()) as client,
+    ):
+        seen = http.pieces(client, server.url + path, content(path, stream=True))
     assert b"".join(seen) == whole_stream(path)
     (attempt,) = task.attempts
     assert (attempt.outcome, attempt.usage.input_tokens, attempt.usage.output_tokens) == ("billed", 1_000, 50)
@@ -89,15 +94,16 @@ def test_a_stream_passes_byte_for_byte_and_is_booked_however_it_is_split(
 
 def test_a_stream_is_read_when_it_is_split_at_any_one_byte(path: str, task: ctxkit.Task) -> None:
     stream = whole_stream(path, reply("🐈", usage=Usage(9, 2)))
-    where = 0
+    splits = [[stream[:where], stream[where:]] for where in range(len(stream) + 1)]
+    waiting = iter(splits)
 
     def answer(_: httpx2.Request) -> httpx2.Response:
         headers = {"content-type": "text/event-stream"}
-        return httpx2.Response(200, headers=headers, content=iter([stream[:where], stream[where:]]))
+        return httpx2.Response(200, headers=headers, content=iter(next(waiting)))
 
     transport = httpx2_integration.Transport(ctxkit.TokenMeter(), httpx2.MockTransport(answer))
     with httpx2.Client(transport=transport) as client:
-        for where in range(len(stream) + 1):
+        for _ in splits:
             seen = client.post(f"https://host{path}", content=content(path, stream=True))
             assert seen.content == stream
     booked = {(one.outcome, one.usage.input_tokens, one.usage.output_tokens) for one in task.attempts}
@@ -199,16 +205,85 @@ def test_an_edit_that_is_no_json_is_left_out_and_counted(http: Http, path: str) 
     assert sum(task.faults.values()) == 1
 
 
+def with_large_result(path: str) -> bytes:
+    """A request that `balanced` would cut."""
+    large = "a line of text\n" * 9_000
+    if path == "/v1/messages":
+        call: Any = {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "1", "name": "read", "input": {}}],
+        }
+        result: Any = {"type": "tool_result", "tool_use_id": "1", "content": large}
+        return content(path, messages=[*HI, call, {"role": "user", "content": [result]}])
+    function = {"name": "read", "arguments": "{}"}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": function}]}
+    return content(path, messages=[*HI, call, {"role": "tool", "tool_call_id": "1", "content": large}])
+
+
 def test_a_signed_request_is_never_changed(http: Http, path: str) -> None:
     """Amazon's signature (version 4) covers the body: a changed one would be refused."""
-    meter = ctxkit.TokenMeter()
+    body = with_large_result(path)
     signature = "AWS4-HMAC-SHA256 Credential=key/20261130/us-east-1/bedrock/aws4_request, Signature=1"
-    with ModelServer([reply()]) as server, http.over(SetTemperature(), meter) as client:
-        with ctxkit.task("cats") as task:
-            http.post(client, server.url + path, content(path), authorization=signature)
-        assert server.requests[0].body == content(path)
-    assert [attempt.cut_tokens for attempt in task.attempts] == [0]
-    assert sum(task.faults.values()) == 1
+    booked = []
+    with ModelServer([reply()] * 2) as server, http.over(*ctxkit.balanced().middlewares) as client:
+        for authorization in ("Bearer secret", signature):
+            with ctxkit.task("cats") as task:
+                http.post(client, server.url + path, body, authorization=authorization)
+            booked.append((task.attempts[0].cut_tokens > 0, sum(task.faults.values())))
+        assert len(server.requests[0].body) < len(body)
+        assert server.requests[1].body == body
+    assert booked == [(True, 0), (False, 1)]
+
+
+def test_a_side_call_that_cant_be_sent_leaves_the_call_alone(
+    http: Http, path: str, task: ctxkit.Task
+) -> None:
+    class AskFirst(ctxkit.Middleware):
+        def wrap_model_call(self, request: ctxkit.ModelRequest, call_next: ctxkit.ModelNext) -> Any:
+            yield from call_next(request.side_call("summary", metadata={1, 2}))
+            return (yield from call_next(request))
+
+    with ModelServer([reply()]) as server, http.over(AskFirst(), ctxkit.TokenMeter()) as client:
+        assert http.post(client, server.url + path, content(path)).status_code == 200
+        assert [request.body for request in server.requests] == [content(path)]
+    assert task.faults == {"AskFirst: BodyError": 1}
+
+
+HOSTS = {
+    "api.anthropic.com": "anthropic",
+    "api.openai.com": "openai",
+    "team.openai.azure.com": "azure",
+    "localhost": None,
+}
+
+
+@pytest.mark.parametrize(("host", "provider"), HOSTS.items())
+def test_the_provider_is_told_from_the_host(host: str, provider: str | None) -> None:
+    seen: list[str | None] = []
+
+    class Look(ctxkit.Middleware):
+        def wrap_model_call(self, request: ctxkit.ModelRequest, call_next: ctxkit.ModelNext) -> Any:
+            seen.append(request.provider)
+            return call_next(request)
+
+    upstream = httpx2.MockTransport(lambda request: httpx2.Response(200, json={}))
+    with httpx2.Client(transport=httpx2_integration.Transport(Look(), upstream)) as client:
+        client.post(f"https://{host}/v1/messages", content=content("/v1/messages"))
+    assert seen == [provider]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+def test_an_answer_that_cant_be_unpacked_raises_what_it_raises_without_ctxkit(
+    http: Http, streamed: bool, task: ctxkit.Task
+) -> None:
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    path = "/v1/messages"
+    for wraps in (False, True):
+        with ModelServer([Answer(b"not gzip", headers=headers)]) as server, http.plain() as plain:
+            client = ctxkit.wrap(plain, ctxkit.observe()) if wraps else plain
+            with pytest.raises(http.library.DecodingError):
+                http.post(client, server.url + path, content(path, stream=streamed))
+    assert [attempt.outcome for attempt in task.attempts] == ["unknown"]
 
 
 FAILURES = {
@@ -221,11 +296,13 @@ FAILURES = {
     "200 in HTML": raw(b"<h1>Hello</h1>", content_type="text/html"),
     "200 cut off": raw(b'{"id": "msg_1", "content": [', content_type="application/json"),
     "200 with a list": raw(b"[]", content_type="application/json"),
-    "200 with strange JSON": raw(b'{"content": 3, "usage": [], "choices": {}}', content_type="application/json"),
+    "200 with strange JSON": raw(
+        b'{"content": 3, "usage": [], "choices": {}}', content_type="application/json"
+    ),
     "stream of strange events": raw(
         b'data: 3\n\ndata: {"type":"content_block_start","index":"x","content_block":{}}\n\n'
-        b'data: {"type":"content_block_start","index":1,"content_block":{}}\n\ndata: {"choices":[{"index":[]}]}\n\n'
-        b'data: {"choices":[{"index":"x"},{"index":0}]}\n\ndata: {oh\n\n',
+        b'data: {"type":"content_block_start","index":1,"content_block":{}}\n\n'
+        b'data: {"choices":[{"index":[]}]}\n\ndata: {"choices":[{"index":"x"},{"index":0}]}\n\ndata: {oh\n\n',
         content_type="text/event-stream",
     ),
 }
@@ -249,6 +326,28 @@ def test_whatever_the_upstream_says_the_caller_gets_it_unchanged(
             assert task.totals.cost_usd == 0
 
 
+def test_a_stream_that_is_left_leaves_no_generator_of_ctxkits_behind(wait: Waiter) -> None:
+    """A generator that only the garbage collector ends may hold on to its connection until then."""
+
+    async def left_behind(client: httpx2.AsyncClient, url: str) -> list[str]:
+        names: list[str] = []
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(finalizer=lambda generator: names.append(generator.__qualname__))
+        asked = client.stream("POST", url, content=content("/v1/messages", stream=True))
+        async with asked as response, aclosing(response.aiter_bytes()) as pieces:
+            await anext(pieces)
+        gc.collect()
+        sys.set_asyncgen_hooks(*hooks)
+        return names
+
+    seen = []
+    for wraps in (False, True):
+        with ModelServer([ANSWER]) as server, wait.closing(httpx2.AsyncClient(verify=CERTIFICATES)) as plain:
+            client = ctxkit.wrap(plain, ctxkit.observe()) if wraps else plain
+            seen.append(wait(left_behind(client, f"{server.url}/v1/messages")))
+    assert seen[0] == seen[1]
+
+
 def test_redirects_are_followed_by_the_client_as_ever(http: Http) -> None:
     answers = [failure(307, headers={"location": "/proxy/v1/messages"}), reply()]
     stack = (SetTemperature(), ctxkit.TokenMeter())
@@ -262,7 +361,7 @@ def test_redirects_are_followed_by_the_client_as_ever(http: Http) -> None:
 
 
 def test_a_transport_for_tool_calls_only_is_refused(http: Http) -> None:
-    with pytest.raises(ctxkit.AttachError, match="ctxkit.integrations.functions"):
+    with pytest.raises(ctxkit.AttachError, match=r"ctxkit\.integrations\.functions"):
         http.transport(ctxkit.CacheToolResults(tools=["search"]))
     with pytest.raises(ctxkit.AttachError, match="takes instances"):
         http.transport(ctxkit.TokenMeter)

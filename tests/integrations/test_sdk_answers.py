@@ -9,11 +9,11 @@ import anthropic
 import openai
 import pydantic
 import pytest
-from support.calling import CLAUDE, GPT, HI, Sdk, Waiter
 
 import ctxkit
 from ctxkit.testing import ModelServer, native, reply
 from ctxkit.usage import Usage
+from support.calling import CLAUDE, GPT, HI, Sdk, Waiter
 
 SAID = "A tabby: 🐈"
 ANSWER = reply(
@@ -72,10 +72,13 @@ def test_a_stream_without_usage_is_billed_and_unmeasured(
 
 
 def test_the_streaming_helper_works(sdk: Sdk, plain_answer: Any, task: ctxkit.Task) -> None:
-    with ModelServer([ANSWER]) as server, sdk.wrapped(server, ctxkit.TokenMeter()) as client:
-        with sdk.helper(client) as stream:
-            sdk.wait.items(stream)
-            final = sdk.final(stream)
+    with (
+        ModelServer([ANSWER]) as server,
+        sdk.wrapped(server, ctxkit.TokenMeter()) as client,
+        sdk.helper(client) as stream,
+    ):
+        sdk.wait.items(stream)
+        final = sdk.final(stream)
     if sdk.is_anthropic:
         assert final.to_dict()["content"] == ctxkit_free(plain_answer)["content"]
     assert sdk.text(final) == SAID
@@ -244,9 +247,7 @@ STRANGE = ["<|endoftext|>" * 50, "", "\x00", "é" * 3]
 
 
 @pytest.mark.parametrize("edit", [ctxkit.observe, ctxkit.balanced])
-def test_tool_results_can_be_anything(
-    sdk: Sdk, edit: Callable[[], ctxkit.Stack], task: ctxkit.Task
-) -> None:
+def test_tool_results_can_be_anything(sdk: Sdk, edit: Callable[[], ctxkit.Stack], task: ctxkit.Task) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
     history: list[Any] = [*HI]
     for number, content in enumerate([*STRANGE, [], [image] if sdk.is_anthropic else None]):

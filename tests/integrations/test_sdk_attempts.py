@@ -9,11 +9,11 @@ import anthropic
 import httpx2
 import openai
 import pytest
-from support.calling import CERTIFICATES, Sdk, Waiter
 
 import ctxkit
 from ctxkit.testing import Answer, ModelServer, failure, hang_up, raw, reply, slow
 from ctxkit.usage import Usage
+from support.calling import CERTIFICATES, Sdk, Waiter
 
 AT_ONCE = {"retry-after-ms": "1"}
 ANSWER = reply("A tabby.", tool_calls=[("search", {"query": "cats"})], usage=Usage(1_000, 50))
@@ -37,11 +37,12 @@ def test_every_retry_is_an_attempt_and_refused_ones_cost_nothing(sdk: Sdk, task:
 
 
 def test_an_attempt_that_timed_out_may_have_been_billed(sdk: Sdk, task: ctxkit.Task) -> None:
-    with ModelServer([slow(reply(), seconds=30), reply("Yes.")]) as server:
-        with sdk.wrapped(server, ctxkit.TokenMeter(), timeout=0.05, max_retries=0) as client:
-            with pytest.raises(sdk.module.APITimeoutError):
-                sdk.create(client)
-            assert sdk.text(sdk.create(client.with_options(timeout=30))) == "Yes."
+    script = [slow(reply(), seconds=30), reply("Yes.")]
+    options = {"timeout": 0.05, "max_retries": 0}
+    with ModelServer(script) as server, sdk.wrapped(server, ctxkit.TokenMeter(), **options) as client:
+        with pytest.raises(sdk.module.APITimeoutError):
+            sdk.create(client)
+        assert sdk.text(sdk.create(client.with_options(timeout=30))) == "Yes."
     assert outcomes(task) == [("unknown", None, "ReadTimeout"), ("billed", 200, None)]
     assert (task.totals.requests, task.totals.requests_unmeasured) == (2, 1)
 
@@ -49,17 +50,21 @@ def test_an_attempt_that_timed_out_may_have_been_billed(sdk: Sdk, task: ctxkit.T
 def test_an_attempt_that_never_left_was_not_billed(sdk: Sdk, task: ctxkit.Task) -> None:
     with ModelServer([]) as server:
         url = server.url
-    with sdk.wrapped(url, ctxkit.TokenMeter(), max_retries=0) as client:
-        with pytest.raises(sdk.module.APIConnectionError):
-            sdk.create(client)
+    with (
+        sdk.wrapped(url, ctxkit.TokenMeter(), max_retries=0) as client,
+        pytest.raises(sdk.module.APIConnectionError),
+    ):
+        sdk.create(client)
     assert outcomes(task) == [("not_billed", None, "ConnectError")]
 
 
 def test_a_gateways_timeout_may_have_been_billed(sdk: Sdk, task: ctxkit.Task) -> None:
-    with ModelServer([failure(504)]) as server:
-        with sdk.wrapped(server, ctxkit.TokenMeter(), max_retries=0) as client:
-            with pytest.raises(sdk.module.InternalServerError):
-                sdk.create(client)
+    with (
+        ModelServer([failure(504)]) as server,
+        sdk.wrapped(server, ctxkit.TokenMeter(), max_retries=0) as client,
+        pytest.raises(sdk.module.InternalServerError),
+    ):
+        sdk.create(client)
     assert outcomes(task) == [("unknown", 504, "ModelCallFailed")]
 
 
@@ -68,10 +73,12 @@ def test_an_answer_that_breaks_off_is_unknown_and_raises_as_ever(
     sdk: Sdk, after_bytes: int, task: ctxkit.Task
 ) -> None:
     script = [hang_up(ANSWER, after_bytes=after_bytes)]
-    with ModelServer(script) as server:
-        with sdk.wrapped(server, ctxkit.TokenMeter(), max_retries=0) as client:
-            with pytest.raises(sdk.module.APIConnectionError) as caught:
-                sdk.create(client)
+    with (
+        ModelServer(script) as server,
+        sdk.wrapped(server, ctxkit.TokenMeter(), max_retries=0) as client,
+        pytest.raises(sdk.module.APIConnectionError) as caught,
+    ):
+        sdk.create(client)
     assert isinstance(caught.value.__cause__, httpx2.RemoteProtocolError)
     assert outcomes(task) == [("unknown", None, "RemoteProtocolError")]
 

@@ -7,15 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import anthropic
-import httpx2
-import openai
 import pytest
-from support.calling import CERTIFICATES, CLAUDE, HI, Http, Sdk, Waiter
 
 import ctxkit
 from ctxkit.testing import ModelServer, reply
-from ctxkit.wire import wire_for_path
+from support.calling import CLAUDE, HI, Http, Sdk
 
 
 class Refuse(ctxkit.Middleware):
@@ -27,8 +23,13 @@ class Refuse(ctxkit.Middleware):
         raise PermissionError
 
 
+def upload() -> tuple[str, io.BytesIO, str]:
+    """A file to upload, which is read while it is sent."""
+    return "cat.txt", io.BytesIO(b"tabby" * 9), "text/plain"
+
+
 ANTHROPIC_CALLS: dict[str, Callable[[Any], Any]] = {
-    "files": lambda client: client.beta.files.upload(file=("cat.txt", io.BytesIO(b"tabby" * 9), "text/plain")),
+    "files": lambda client: client.beta.files.upload(file=upload()),
     "batches": lambda client: client.messages.batches.create(
         requests=[{"custom_id": "a", "params": {"model": CLAUDE, "max_tokens": 9, "messages": HI}}]
     ),
@@ -36,8 +37,11 @@ ANTHROPIC_CALLS: dict[str, Callable[[Any], Any]] = {
     "models": lambda client: client.models.list(),
 }
 OPENAI_CALLS: dict[str, Callable[[Any], Any]] = {
-    "files": lambda client: client.files.create(file=("cat.txt", io.BytesIO(b"tabby" * 9)), purpose="user_data"),
+    "files": lambda client: client.files.create(file=upload(), purpose="user_data"),
     "models": lambda client: client.models.list(),
+    "embeddings": lambda client: client.with_options(max_retries=0).embeddings.create(
+        model="text-embedding-3-small", input="cats"
+    ),
     "threads": lambda client: client.with_options(max_retries=0).post(
         "/threads/thread_1/messages", body={"role": "user", "content": "Hi"}, cast_to=object
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,10 @@ import httpx
 import httpx2
 import openai
 import pytest
-from support.calling import CERTIFICATES, CLAUDE, HI, Http, Sdk, Waiter
 
 import ctxkit
 from ctxkit.testing import ModelServer, failure, reply
+from support.calling import CERTIFICATES, CLAUDE, HI, Http, Sdk, Waiter
 
 KIN: dict[str, Callable[[], Any]] = {
     "AnthropicBedrock": lambda: anthropic.AnthropicBedrock(api_key="k", aws_region="us-east-1"),
@@ -40,7 +41,7 @@ def test_the_same_type_comes_back_with_the_same_options(sdk: Sdk) -> None:
         "default_headers": {"x-team": "cats"},
         "default_query": {"trace": "1"},
     }
-    with sdk.plain("http://127.0.0.1:1", **options) as client:
+    with sdk.plain("http://127.0.0.1:1", http_client=None, **options) as client:
         wrapped = ctxkit.wrap(client, ctxkit.observe())
         assert type(wrapped) is type(client)
         assert wrapped is not client
@@ -70,9 +71,7 @@ def test_clients_for_other_clouds_are_wrapped_too(make: Callable[[], Any], wait:
     ],
     ids=["Bedrock", "Vertex"],
 )
-def test_a_call_on_a_path_that_is_no_known_wire_passes_untouched(
-    make: Callable[[str], Any], task: ctxkit.Task
-) -> None:
+def test_a_call_to_another_cloud_is_sent_as_it_was_made(make: Callable[[str], Any]) -> None:
     seen = []
     for wraps in (False, True):
         with ModelServer([]) as server, make(server.url) as plain:
@@ -82,7 +81,6 @@ def test_a_call_on_a_path_that_is_no_known_wire_passes_untouched(
             (request,) = server.requests
             seen.append((request.path, request.body))
     assert seen[0] == seen[1]
-    assert not task.attempts
 
 
 def test_azures_path_is_a_model_call(task: ctxkit.Task) -> None:
@@ -99,7 +97,9 @@ def test_options_of_one_call_work_and_the_copy_is_wrapped_as_well(sdk: Sdk, task
     with ModelServer([reply()] * 3) as server, sdk.wrapped(server, ctxkit.TokenMeter()) as client:
         sdk.create(client.with_options(default_headers={"x-team": "cats"}))
         sdk.create(client.copy(max_retries=0))
-        sdk.create(client, extra_headers={"x-team": "dogs"}, extra_body={"not_known": 1}, extra_query={"q": "1"})
+        sdk.create(
+            client, extra_headers={"x-team": "dogs"}, extra_body={"not_known": 1}, extra_query={"q": "1"}
+        )
         first, _, last = server.requests
     assert first.headers["x-team"] == "cats"
     assert (last.headers["x-team"], last.json["not_known"], last.query) == ("dogs", 1, "q=1")
@@ -116,15 +116,17 @@ def test_the_client_that_was_wrapped_still_works_without_the_stack(sdk: Sdk, tas
         assert server.requests[0].body == server.requests[1].body
 
 
-def test_a_wrapped_client_keeps_the_connections_of_one_that_is_gone(sdk: Sdk, task: ctxkit.Task) -> None:
-    with ModelServer([reply("Yes.")]) as server, sdk.plain(server) as client:
-        wrapped = ctxkit.wrap(client, ctxkit.observe())
-        del client
-        assert sdk.text(sdk.create(wrapped)) == "Yes."
+def test_a_wrapped_client_keeps_the_connections_of_one_that_is_gone(sdk: Sdk) -> None:
+    with ModelServer([reply("Yes.")]) as server:
+        url = server.url if sdk.is_anthropic else f"{server.url}/v1"
+        wrapped = ctxkit.wrap(sdk.client(base_url=url, api_key="k"), ctxkit.observe())
+        gc.collect()
+        with sdk.wait.closing(wrapped):
+            assert sdk.text(sdk.create(wrapped)) == "Yes."
 
 
 def test_closing_the_wrapped_client_closes_the_connections_of_both(sdk: Sdk) -> None:
-    with ModelServer([reply()]) as server, sdk.plain(server, max_retries=0) as client:
+    with ModelServer([reply()]) as server, sdk.plain(server, http_client=None) as client:
         wrapped = ctxkit.wrap(client, ctxkit.observe())
         sdk.create(wrapped)
         sdk.wait(wrapped.close())
@@ -252,9 +254,12 @@ def test_an_http_client_in_use_can_be_wrapped_and_used_in_a_with(http: Http) -> 
 
 
 def test_the_sdks_custom_http_client_is_sent_through(sdk: Sdk) -> None:
-    kind = httpx2.AsyncClient if "Async" in sdk.client.__name__ else httpx2.Client
+    kind = httpx2.AsyncClient if sdk.awaits else httpx2.Client
     http_client = kind(verify=CERTIFICATES, headers={"x-team": "cats"}, timeout=33)
-    with ModelServer([reply()]) as server, sdk.wrapped(server, ctxkit.TokenMeter(), http_client=http_client) as client:
+    with (
+        ModelServer([reply()]) as server,
+        sdk.wrapped(server, ctxkit.TokenMeter(), http_client=http_client) as client,
+    ):
         assert client.timeout == httpx2.Timeout(33)
         sdk.create(client)
         assert server.requests[0].headers["x-team"] == "cats"

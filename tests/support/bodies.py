@@ -1,4 +1,4 @@
-"""Native bodies in both wires, written down by hand rather than by the code under test."""
+"""Native bodies of the wires, written down by hand rather than by the code under test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from ctxkit.wire import wire_named
 
 ANTHROPIC = "anthropic_messages"
 OPENAI = "openai_chat"
+RESPONSES = "openai_responses"
+GEMINI = "gemini"
 WIRES = (ANTHROPIC, OPENAI)
+ALL_WIRES = (*WIRES, RESPONSES, GEMINI)
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 IMAGE_URL = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
@@ -21,8 +24,9 @@ def request_of(
     wire: str, messages: Sequence[Any], *, histories: Histories | None = None, **body: Any
 ) -> ModelRequest:
     """A request with these messages, in a process of its own unless histories are given."""
-    native = {"model": "m", "messages": list(messages), **body}
-    return ModelRequest(wire_named(wire), native, histories=histories or Histories())
+    named = wire_named(wire)
+    native = {"model": "m", named.messages_key: list(messages), **body}
+    return ModelRequest(named, native, histories=histories or Histories())
 
 
 def of_body(wire: str, body: Mapping[str, Any]) -> ModelRequest:
@@ -83,28 +87,75 @@ def result_texts(wire: str, messages: Sequence[Any]) -> list[Any]:
 
 def answer_body(wire: str, text: str = "Done.", **more: Any) -> dict[str, Any]:
     """A response body that says a text; `more` replaces its keys."""
-    if wire == ANTHROPIC:
-        made: dict[str, Any] = {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": "claude-sonnet-5",
-            "content": [{"type": "text", "text": text}],
-            "stop_reason": "end_turn",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 100, "output_tokens": 10},
-        }
-    else:
-        message = {"role": "assistant", "content": text, "refusal": None}
-        made = {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "gpt-4o",
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-        }
-    return {**made, **more}
+    return {**ANSWERS[wire](text), **more}
+
+
+def _anthropic_answer(text: str) -> dict[str, Any]:
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-5",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 10},
+    }
+
+
+def _openai_answer(text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "refusal": None}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "gpt-4o",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+    }
+
+
+def _responses_answer(text: str) -> dict[str, Any]:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    message = {"id": "m1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "error": None,
+        "incomplete_details": None,
+        "model": "gpt-4o",
+        "output": [message],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 10,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 110,
+        },
+    }
+
+
+def _gemini_answer(text: str) -> dict[str, Any]:
+    content = {"role": "model", "parts": [{"text": text}]}
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110},
+        "modelVersion": "gemini-2.5-flash",
+        "responseId": "r1",
+    }
+
+
+ANSWERS = {
+    ANTHROPIC: _anthropic_answer,
+    OPENAI: _openai_answer,
+    RESPONSES: _responses_answer,
+    GEMINI: _gemini_answer,
+}
 
 
 def answer_to(request: ModelRequest, text: str = "Done.", **more: Any) -> ModelResponse:

@@ -1,4 +1,4 @@
-"""One way to call the four kinds of HTTP client and the four SDK clients, so that one test body does for all."""
+"""One way to call the four kinds of HTTP client and the four SDK clients: one test body does for all."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ CALLS: Mapping[str, Mapping[str, Any]] = {
     "/v1/chat/completions": {"model": GPT, "messages": HI, "stream_options": {"include_usage": True}},
 }
 HTTP_KINDS = [(library, awaits) for library in (httpx2, httpx) for awaits in (False, True)]
+HOWS = ["whole", "streamed", "helper"]
 SDK_CLIENTS = [anthropic.Anthropic, anthropic.AsyncAnthropic, openai.OpenAI, openai.AsyncOpenAI]
 
 
@@ -135,12 +136,16 @@ class Sdk:
         self.is_anthropic = client.__module__.startswith("anthropic")
         self.module: Any = anthropic if self.is_anthropic else openai
         self.root: type[Exception] = anthropic.AnthropicError if self.is_anthropic else openai.OpenAIError
+        self.awaits = client.__name__.startswith("Async")
         self.model = CLAUDE if self.is_anthropic else GPT
 
     def plain(self, server: ModelServer | str, **options: Any) -> Any:
         """A client as its user makes it, to be used in a `with`."""
         url = server if isinstance(server, str) else server.url
         base_url = url if self.is_anthropic else f"{url}/v1"
+        if "http_client" not in options:
+            kind = self.module.DefaultAsyncHttpxClient if self.awaits else self.module.DefaultHttpxClient
+            options["http_client"] = kind(verify=CERTIFICATES)
         return self.wait.closing(self.client(base_url=base_url, api_key="secret", **options))
 
     @contextmanager
@@ -178,6 +183,16 @@ class Sdk:
             return self.wait.entered(client.messages.stream(max_tokens=100, **asked))
         asked = {"stream_options": {"include_usage": True}, **asked}
         return self.wait.entered(client.chat.completions.stream(**asked))
+
+    def ask(self, client: Any, how: str) -> str:
+        """Ask for an answer in one of the `HOWS`, and give its text."""
+        if how == "whole":
+            return self.text(self.create(client))
+        if how == "streamed":
+            return self.streamed_text(self.wait.items(self.create(client, stream=True)))
+        with self.helper(client) as stream:
+            self.wait.items(stream)
+            return self.text(self.final(stream))
 
     def final(self, stream: Any) -> Any:
         """The finished answer of the helper's stream."""

@@ -13,11 +13,26 @@ import pytest
 
 from ctxkit.wire.native import loads
 from ctxkit.wire.sse import EventReader
-from support.bodies import ANTHROPIC, OPENAI
+from support.bodies import ANTHROPIC, GEMINI, OPENAI, RESPONSES
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-APIS = {"messages": ANTHROPIC, "chat": OPENAI, "invoke_anthropic": ANTHROPIC}
-TRUTH = ("anthropic_messages", "anthropic_vertex", "openai_chat", "azure_openai", "other_openai_compatible")
+APIS = {
+    "messages": ANTHROPIC,
+    "chat": OPENAI,
+    "invoke_anthropic": ANTHROPIC,
+    "responses": RESPONSES,
+    "generateContent": GEMINI,
+}
+TRUTH = (
+    "anthropic_messages",
+    "anthropic_vertex",
+    "azure_openai",
+    "bedrock",
+    "google_gemini",
+    "openai_chat",
+    "openai_responses",
+    "other_openai_compatible",
+)
 
 
 @cache
@@ -31,14 +46,14 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def streams() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every recorded stream of the two wires: the wire's name and the record."""
+    """Every recorded stream of a wire: the wire's name and the record."""
     for record in lines("sse/sse_bodies"):
         if record["api"] in APIS:
             yield APIS[record["api"]], record
 
 
 def answers() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every recorded answer of the two wires, put together as a response body."""
+    """Every recorded answer of a wire, put together as a response body."""
     for name in TRUTH:
         for record in lines(f"usage_truth/{name}"):
             if record["api"] in APIS and record["response_output"]:
@@ -65,9 +80,16 @@ def without_nulls(value: Any) -> Any:
 
 
 def _body(record: dict[str, Any]) -> dict[str, Any]:
-    shared = {"id": "r", "model": record["model"], "usage": record["usage"]}
+    wire = APIS[record["api"]]
     output, stop_reason = record["response_output"], record["stop_reason"]
-    if APIS[record["api"]] == ANTHROPIC:
+    if wire == GEMINI:
+        content = {"role": "model", "parts": output}
+        candidates = [{"content": content, "finishReason": stop_reason, "index": 0}]
+        return {"candidates": candidates, "usageMetadata": record["usage"], "modelVersion": record["model"]}
+    shared = {"id": "r", "model": record["model"], "usage": record["usage"]}
+    if wire == RESPONSES:
+        return {**shared, "object": "response", "status": stop_reason, "output": output}
+    if wire == ANTHROPIC:
         message = {"type": "message", "role": "assistant", "content": output, "stop_sequence": None}
         return {**shared, **message, "stop_reason": stop_reason}
     choices = [

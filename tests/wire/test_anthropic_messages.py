@@ -6,12 +6,12 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from support.bodies import ANTHROPIC, IMAGE, answer_body, answer_to, calls, of_body, request_of, results, user
 
 from ctxkit.errors import BodyError
 from ctxkit.messages import Block, ToolCall
 from ctxkit.usage import Usage
 from ctxkit.wire import wire_named
+from support.bodies import ANTHROPIC, IMAGE, answer_body, answer_to, calls, of_body, request_of, results, user
 
 WIRE = wire_named(ANTHROPIC)
 READ_FILE = {"name": "read_file", "description": "Reads.", "input_schema": {"type": "object"}}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.bodies import ANTHROPIC
 
 from ctxkit.errors import BodyError
 from ctxkit.messages import Accumulator
 from ctxkit.wire import wire_named
+from support.bodies import ANTHROPIC
 
 START = {
     "type": "message_start",

@@ -10,12 +10,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.bodies import ANTHROPIC, IMAGE, IMAGE_URL, OPENAI, WIRES, answer_body, calls, of_body, results
-from support.recorded import events_of
 
 from ctxkit.errors import BodyError
 from ctxkit.messages import ModelResponse
 from ctxkit.wire import wire_named, wire_of
+from support.bodies import (
+    ALL_WIRES,
+    ANTHROPIC,
+    GEMINI,
+    IMAGE,
+    IMAGE_URL,
+    OPENAI,
+    RESPONSES,
+    answer_body,
+    calls,
+    of_body,
+    results,
+)
+from support.recorded import events_of
 
 JUNK: list[Any] = [None, True, 7, -1.5, "", "\ud83d", [], [7], [[]], {}, {"type": 7}, {"type": "text"}]
 WORDS = [
@@ -61,6 +73,33 @@ WORDS = [
     "stop_reason",
     "input_tokens",
     "iterations",
+    "instructions",
+    "output",
+    "summary",
+    "function_call",
+    "function_call_output",
+    "shell_call_output",
+    "mcp_call",
+    "namespace",
+    "call_id",
+    "item",
+    "part",
+    "response",
+    "output_index",
+    "content_index",
+    "response.output_item.added",
+    "response.content_part.added",
+    "response.output_text.delta",
+    "response.function_call_arguments.delta",
+    "contents",
+    "parts",
+    "candidates",
+    "functionCall",
+    "functionResponse",
+    "partialArgs",
+    "jsonPath",
+    "willContinue",
+    "usageMetadata",
 ]
 SCALARS = st.sampled_from(WORDS) | st.sampled_from([None, True, 0, 7, -1.5, "\ud83d"])
 JSON = st.recursive(
@@ -91,6 +130,29 @@ REQUESTS = {
             *results(OPENAI, {"a": [{"type": "text", "text": "x"}, IMAGE_URL]}),
         ],
     },
+    RESPONSES: {
+        "model": "gpt-5",
+        "instructions": "s",
+        "tools": [{"type": "namespace", "name": "fs", "tools": [{"type": "function", "name": "ls"}]}],
+        "input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "x"}, {"type": "input_image"}]},
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
+            {"type": "function_call", "call_id": "a", "name": "ls", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": "x"}]},
+            {"type": "shell_call", "call_id": "b", "environment": {"type": "local"}, "action": {}},
+            {"type": "shell_call_output", "call_id": "b", "output": [{"stdout": "x", "stderr": ""}]},
+            {"type": "mcp_call", "id": "m", "name": "ask", "arguments": "{}", "output": "x"},
+        ],
+    },
+    GEMINI: {
+        "systemInstruction": {"parts": [{"text": "s"}]},
+        "tools": [{"functionDeclarations": [{"name": "ls"}]}, {"googleSearch": {}}],
+        "contents": [
+            {"role": "user", "parts": [{"text": "x"}, {"inlineData": {"mimeType": "image/png"}}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {"path": "."}}}]},
+            {"parts": [{"functionResponse": {"name": "ls", "response": {"output": "x"}, "parts": [{}]}}]},
+        ],
+    },
 }
 ANSWERS = {
     ANTHROPIC: answer_body(
@@ -105,6 +167,37 @@ ANSWERS = {
         OPENAI,
         choices=[
             {"index": 0, "message": calls(OPENAI, "a"), "finish_reason": "stop", "logprobs": {"content": []}}
+        ],
+    ),
+    RESPONSES: answer_body(
+        RESPONSES,
+        output=[
+            {
+                "type": "message",
+                "content": [{"type": "output_text", "text": "x", "annotations": [{"type": "url_citation"}]}],
+            },
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
+            {"type": "function_call", "call_id": "a", "name": "ls", "arguments": "{}"},
+        ],
+    ),
+    GEMINI: answer_body(
+        GEMINI,
+        candidates=[
+            {
+                "content": {
+                    "parts": [
+                        {"text": "x"},
+                        {
+                            "functionCall": {
+                                "name": "ls",
+                                "partialArgs": [{"jsonPath": "$.a[0]", "stringValue": "x"}],
+                                "willContinue": True,
+                            }
+                        },
+                    ]
+                },
+                "finishReason": "STOP",
+            }
         ],
     ),
 }
@@ -157,20 +250,20 @@ def feed(wire: str, events: list[Any]) -> None:
     read_answer(wire, accumulator.finish() or {})
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ALL_WIRES)
 def test_any_part_of_a_request_may_be_junk(wire: str) -> None:
     for body in with_junk(REQUESTS[wire]):
         read_request(wire, body)
         wire_of(body)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ALL_WIRES)
 def test_any_part_of_an_answer_may_be_junk(wire: str) -> None:
     for body in with_junk(ANSWERS[wire]):
         read_answer(wire, body)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ALL_WIRES)
 def test_any_part_of_any_event_may_be_junk(wire: str) -> None:
     events = events_of(b"".join(wire_named(wire).events(ANSWERS[wire], {})))
     for place, event in enumerate(events):
@@ -178,23 +271,23 @@ def test_any_part_of_any_event_may_be_junk(wire: str) -> None:
             feed(wire, [*events[:place], junk, *events[place + 1 :]])
 
 
-@given(st.sampled_from(WIRES), OBJECTS)
+@given(st.sampled_from(ALL_WIRES), OBJECTS)
 def test_any_json_may_be_a_request(wire: str, body: dict[str, Any]) -> None:
     read_request(wire, body)
     wire_of(body)
 
 
-@given(st.sampled_from(WIRES), OBJECTS)
+@given(st.sampled_from(ALL_WIRES), OBJECTS)
 def test_any_json_may_be_an_answer(wire: str, body: dict[str, Any]) -> None:
     read_answer(wire, body)
 
 
-@given(st.sampled_from(WIRES), st.lists(JSON, max_size=6))
+@given(st.sampled_from(ALL_WIRES), st.lists(JSON, max_size=6))
 def test_any_json_may_be_events(wire: str, events: list[Any]) -> None:
     feed(wire, events)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ALL_WIRES)
 def test_a_request_that_asks_for_nothing_is_read(wire: str) -> None:
-    request = of_body(wire, {"messages": None})
+    request = of_body(wire, {wire_named(wire).messages_key: [], "tools": None})
     assert (request.turns, request.tools, request.model) == ((), (), None)

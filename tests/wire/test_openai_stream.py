@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.bodies import OPENAI
 
 from ctxkit.errors import BodyError
 from ctxkit.messages import Accumulator
 from ctxkit.wire import wire_named
+from support.bodies import OPENAI
 
 USAGE = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
 

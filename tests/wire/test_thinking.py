@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.bodies import ANTHROPIC, OPENAI
 
 from ctxkit.wire.thinking import binds_thinking
+from support.bodies import ANTHROPIC, OPENAI
 
 
 @pytest.mark.parametrize(

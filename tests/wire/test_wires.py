@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.bodies import ANTHROPIC, OPENAI, user
 
 from ctxkit.errors import ConfigError
 from ctxkit.wire import WIRES, wire_for_path, wire_named, wire_of
+from support.bodies import ANTHROPIC, OPENAI, user
 
 
 @pytest.mark.parametrize("name", WIRES)

@@ -1,0 +1,39 @@
+"""`RepairHistory`: makes an invalid history valid before it is sent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable
+
+from ctxkit.flow import Flow, Middleware, ModelNext
+from ctxkit.messages import ModelRequest, ModelResponse
+from ctxkit.tasks import current_task
+from ctxkit.validity import mend
+from ctxkit.wire.native import path
+
+_log = logging.getLogger("ctxkit")
+
+
+class RepairHistory(Middleware):
+    """Makes an invalid history valid by the smallest edits before it is sent.
+
+    What is done is a pure function of the request, so the same history becomes the same bytes every time. A
+    valid request passes as it is, and only what is new in it is looked at. Every edit is logged at the level
+    `INFO` and what can't be mended as a warning, once a task each.
+    """
+
+    def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+        """Mend the request."""
+        mended, edits, unresolved = mend(request)
+        for edit in edits:
+            self._say(logging.INFO, "mended %s at %s: %s", edit.rule, path(edit.where), edit.what)
+        for problem in unresolved:
+            place = path(problem.where)
+            self._say(logging.WARNING, "can't mend %s at %s: %s", problem.rule, place, problem.reason)
+        return call_next(mended)
+
+    def _say(self, level: int, message: str, *about: str) -> None:
+        said: set[Hashable] = current_task().memory(self, set)
+        if (message, about) not in said:
+            said.add((message, about))
+            _log.log(level, f"RepairHistory {message}", *about)

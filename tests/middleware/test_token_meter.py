@@ -1,0 +1,285 @@
+"""`TokenMeter`: every attempt is booked to the running task, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+import ctxkit
+from ctxkit.drive import run
+from ctxkit.flow import Flow, Middleware, ModelNext, done
+from ctxkit.ledger import Attempt
+from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
+from ctxkit.testing import ScriptedModel, failure, native, reply
+from support.bodies import ANTHROPIC, OPENAI, WIRES, answer_body, answer_to, of_body, request_of, rounds, user
+from support.streams import END, Runner, Streamed, asking
+
+MODELS = {ANTHROPIC: "claude-sonnet-5", OPENAI: "gpt-4o"}
+
+
+class Edge:
+    """Answers as a function says."""
+
+    def __init__(self, model: Callable[[ModelRequest], ModelResponse]) -> None:
+        self.model = model
+
+    def tool(self, call: ToolCall) -> ToolResult:
+        raise NotImplementedError
+
+
+def raising(error: BaseException) -> Edge:
+    def model(request: ModelRequest) -> ModelResponse:
+        raise error
+
+    return Edge(model)
+
+
+def metered(request: ModelRequest, edge: Any, *around: Middleware, meter: Middleware | None = None) -> Any:
+    return run(ctxkit.Stack(*around, meter or ctxkit.TokenMeter()).model_flow(request), edge)
+
+
+def booked(task: ctxkit.Task) -> Attempt:
+    (attempt,) = task.attempts
+    return attempt
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_billed_request_is_booked_with_its_usage_its_cost_and_what_it_went_into(
+    wire: str, task: ctxkit.Task
+) -> None:
+    request = request_of(wire, rounds(wire, ["x" * 400]), model=MODELS[wire])
+    ticks = iter([100.0, 102.5])
+    metered(
+        request,
+        ScriptedModel([native(answer_body(wire))]),
+        meter=ctxkit.TokenMeter(clock=lambda: next(ticks)),
+    )
+    attempt = booked(task)
+    assert (attempt.task, attempt.purpose, attempt.wire) == ("test", "main", wire)
+    assert (attempt.outcome, attempt.status, attempt.error) == ("billed", 200, None)
+    assert attempt.model == MODELS[wire]
+    assert attempt.usage == ctxkit.Usage(100, 10)
+    assert attempt.charge is not None
+    assert attempt.charge.total_usd > 0
+    assert (attempt.started, attempt.seconds) == (100.0, 2.5)
+    assert sum(share.cost_usd or 0 for share in attempt.shares) == attempt.charge.total_usd
+    assert sum(share.input_tokens for share in attempt.shares) == 100
+    assert ("tool_result", "search") in {(share.kind, share.tool) for share in attempt.shares}
+
+
+def test_the_tools_that_an_answer_calls_are_booked(task: ctxkit.Task) -> None:
+    metered(
+        request_of(ANTHROPIC, [user("hi")]), ScriptedModel([reply(tool_calls=[("ls", {}), ("grep", {})])])
+    )
+    assert booked(task).tool_calls == ("ls", "grep")
+
+
+def test_a_side_call_is_booked_under_its_purpose(task: ctxkit.Task) -> None:
+    class Summarize(Middleware):
+        def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+            yield from call_next(request.side_call("summary"))
+            return (yield from call_next(request))
+
+    metered(request_of(ANTHROPIC, [user("hi")]), ScriptedModel([reply("short"), reply("hi")]), Summarize())
+    assert task.totals.purposes == {"summary": 1, "main": 1}
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(400, "not_billed"), (401, "not_billed"), (429, "not_billed"), (529, "not_billed"), (504, "unknown")],
+)
+def test_an_error_status_is_booked_as_what_it_costs(status: int, outcome: str, task: ctxkit.Task) -> None:
+    with pytest.raises(ctxkit.ModelCallFailed):
+        metered(request_of(ANTHROPIC, [user("hi")]), ScriptedModel([failure(status)]))
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.status, attempt.error) == (outcome, status, "ModelCallFailed")
+    assert (attempt.usage, attempt.charge, attempt.shares) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (httpx2.ConnectError("refused"), "not_billed"),
+        (httpx2.ReadTimeout("slow"), "unknown"),
+        (KeyboardInterrupt(), "unknown"),
+        (asyncio.CancelledError(), "unknown"),
+    ],
+)
+def test_an_attempt_that_ends_in_an_exception_is_booked(
+    error: BaseException, outcome: str, task: ctxkit.Task
+) -> None:
+    with pytest.raises(type(error)):
+        metered(request_of(ANTHROPIC, [user("hi")]), raising(error))
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.status, attempt.error) == (outcome, None, type(error).__name__)
+    assert attempt.model == "m"
+
+
+def test_every_retry_is_an_attempt_of_its_own(task: ctxkit.Task) -> None:
+    wire = request_of(ANTHROPIC, []).wire
+    model = ScriptedModel([failure(429), reply("hi")])
+    for retry in (0, 1):
+        request = ModelRequest(wire, {"messages": [user("hi")]}, retry=retry)
+        if retry:
+            metered(request, model)
+        else:
+            with pytest.raises(ctxkit.ModelCallFailed):
+                metered(request, model)
+    assert [(attempt.retry, attempt.outcome) for attempt in task.attempts] == [
+        (0, "not_billed"),
+        (1, "billed"),
+    ]
+    assert (task.totals.requests, task.totals.attempts_not_billed) == (1, 1)
+
+
+@pytest.mark.parametrize("taken", [1, 2])
+def test_a_stream_that_the_caller_leaves_books_its_prompt_and_not_its_answer(
+    runner: Runner, taken: int, task: ctxkit.Task
+) -> None:
+    """`message_start` has the prompt's size; its `output_tokens` is a placeholder."""
+    flow = ctxkit.Stack(ctxkit.TokenMeter()).model_flow(asking())
+    streamed = Streamed(runner, flow, [("Hel", "lo", END)]).start()
+    for _ in range(taken):
+        streamed.next()
+    streamed.close()
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.error) == ("unknown", "StreamAborted")
+    assert attempt.usage == ctxkit.Usage(100, None)
+    assert (attempt.charge, attempt.cut_tokens) == (None, 0)
+    totals = task.totals
+    assert (totals.input_tokens, totals.output_tokens, totals.requests_unmeasured) == (100, 0, 1)
+
+
+def test_a_stream_that_the_caller_leaves_before_its_first_event_is_booked_as_unknown(
+    runner: Runner, task: ctxkit.Task
+) -> None:
+    Streamed(runner, ctxkit.Stack(ctxkit.TokenMeter()).model_flow(asking()), [(END,)]).start().close()
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.usage) == ("unknown", None)
+
+
+def test_a_whole_stream_is_booked_like_a_whole_answer(runner: Runner, task: ctxkit.Task) -> None:
+    flow = ctxkit.Stack(ctxkit.TokenMeter()).model_flow(asking())
+    Streamed(runner, flow, [("Hel", "lo", END)]).start().rest()
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.usage) == ("billed", ctxkit.Usage(100, 10))
+
+
+def test_an_answer_that_ends_early_without_an_error_is_unknown(task: ctxkit.Task) -> None:
+    edge = Edge(lambda request: ModelResponse(request.wire, {}, request, complete=False))
+    metered(request_of(ANTHROPIC, [user("hi")]), edge)
+    assert (booked(task).outcome, booked(task).usage) == ("unknown", None)
+
+
+def test_an_answer_that_a_middleware_made_costs_nothing_and_is_not_booked(task: ctxkit.Task) -> None:
+    class Remembers(Middleware):
+        def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+            return done(ModelResponse(request.wire, answer_to(request).body, request, local=True))
+
+    request = request_of(ANTHROPIC, [user("hi")])
+    assert (
+        run(ctxkit.Stack(ctxkit.TokenMeter(), Remembers()).model_flow(request), ScriptedModel([])).text
+        == "Done."
+    )
+    assert not task.attempts
+
+
+def test_an_answer_without_usage_is_a_request_nobody_measured(task: ctxkit.Task) -> None:
+    metered(request_of(OPENAI, [user("hi")]), ScriptedModel([native(answer_body(OPENAI, usage=None))]))
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.usage, attempt.charge) == ("billed", None, None)
+    assert task.totals.requests_unmeasured == 1
+
+
+def test_a_model_without_a_known_price_costs_none_and_keeps_its_tokens(task: ctxkit.Task) -> None:
+    body = answer_body(ANTHROPIC, model="my-fine-tune")
+    metered(request_of(ANTHROPIC, [user("hi")]), ScriptedModel([native(body)]))
+    attempt = booked(task)
+    assert attempt.charge is None
+    assert sum(share.input_tokens for share in attempt.shares) == 100
+    assert task.totals.requests_unpriced == 1
+    assert task.report().totals.to_dict()["cost_usd"] is None
+
+
+def test_a_refusal_without_output_is_free(task: ctxkit.Task) -> None:
+    """Anthropic's release notes: a refusal before any output is not billed, though its usage shows tokens."""
+    body = answer_body(
+        ANTHROPIC, content=[], stop_reason="refusal", usage={"input_tokens": 106, "output_tokens": 1}
+    )
+    metered(request_of(ANTHROPIC, [user("hi")]), ScriptedModel([native(body)]))
+    assert task.totals.known_cost_usd == Decimal(0)
+    assert not task.totals.is_lower_bound
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"content": "text"}, {"content": 7}, {"content": ["text"]}, {"content": [{"type": "text", "text": 7}]}],
+)
+def test_an_answer_that_makes_no_sense_was_billed_all_the_same(body: Any, task: ctxkit.Task) -> None:
+    metered(request_of(ANTHROPIC, [user("hi")]), ScriptedModel([native({**answer_body(ANTHROPIC), **body})]))
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.usage, attempt.tool_calls) == ("billed", ctxkit.Usage(100, 10), ())
+    assert not task.faults
+
+
+class Cools(Middleware):
+    """Changes something that is no part of the prompt."""
+
+    def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+        return call_next(request.edit(temperature=0))
+
+
+def test_a_request_that_makes_no_sense_is_booked_too(task: ctxkit.Task) -> None:
+    metered(of_body(ANTHROPIC, {"messages": 7}), Edge(answer_to), Cools())
+    attempt = booked(task)
+    assert (attempt.outcome, attempt.cut_tokens) == ("billed", 0)
+    assert sum(share.input_tokens for share in attempt.shares) == 100
+    assert not task.faults
+
+
+def test_what_was_cut_from_a_request_is_counted(task: ctxkit.Task) -> None:
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, ["word " * 2_000]))
+    metered(request, ScriptedModel([reply("hi"), reply("hi")]), ctxkit.TruncateToolResults(max_tokens=500))
+    metered(request, ScriptedModel([reply("hi")]), Cools())
+    cut, cooled = task.attempts
+    assert 1_400 < cut.cut_tokens < 2_000
+    assert cooled.cut_tokens == 0
+
+
+def test_outermost_it_books_the_users_own_requests_only(task: ctxkit.Task) -> None:
+    class AsksTwice(Middleware):
+        def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+            yield from call_next(request)
+            return (yield from call_next(request))
+
+    request = request_of(ANTHROPIC, [user("hi")])
+    model = ScriptedModel([reply("one"), reply("two")])
+    run(ctxkit.Stack(ctxkit.TokenMeter(), AsksTwice()).model_flow(request), model)
+    assert len(model.calls) == 2
+    assert len(task.attempts) == 1
+
+
+def test_a_request_that_a_limit_further_in_refused_is_no_billed_request(task: ctxkit.Task) -> None:
+    stack = ctxkit.Stack(ctxkit.TokenMeter(), ctxkit.LimitSpend(max_requests=0))
+    with pytest.raises(ctxkit.SpendLimitReached):
+        run(stack.model_flow(request_of(ANTHROPIC, [user("hi")])), ScriptedModel([]))
+    assert (booked(task).outcome, task.totals.requests) == ("not_billed", 0)
+
+
+def test_a_streamed_answer_asked_for_twice_books_the_one_that_was_sent(
+    runner: Runner, task: ctxkit.Task
+) -> None:
+    class AsksTwice(Middleware):
+        def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+            yield from call_next(request)
+            return (yield from call_next(request))
+
+    flow = ctxkit.Stack(AsksTwice(), ctxkit.TokenMeter()).model_flow(asking())
+    with pytest.raises(ctxkit.StreamError):
+        Streamed(runner, flow, [("hi", END)]).start().rest()
+    assert [attempt.outcome for attempt in task.attempts] == ["billed", "not_billed"]

@@ -1,0 +1,276 @@
+"""`TruncateToolResults`: large results are cut when they come in, and to the same bytes ever after."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ctxkit
+from ctxkit.condense import truncate
+from ctxkit.drive import run
+from ctxkit.errors import ConfigError
+from ctxkit.messages import Histories, ModelRequest, ToolCall, ToolResult
+from ctxkit.testing import ScriptedModel, both, reply
+from ctxkit.tokens import block_counter_for, counter_for
+from support.bodies import (
+    ANTHROPIC,
+    IMAGE,
+    IMAGE_URL,
+    OPENAI,
+    WIRES,
+    calls,
+    of_body,
+    request_of,
+    result_texts,
+    results,
+    rounds,
+    user,
+)
+
+LONG = "\n".join(f"line {number} of a long result" for number in range(1_000))
+COUNT = counter_for(None).count
+
+
+def sent(middleware: ctxkit.TruncateToolResults, request: ModelRequest) -> ModelRequest:
+    """The request that goes further in."""
+    step = next(ctxkit.Stack(middleware).model_flow(request))
+    assert isinstance(step, ModelRequest)
+    return step
+
+
+def sent_results(middleware: ctxkit.TruncateToolResults, wire: str, messages: list[Any]) -> list[Any]:
+    return result_texts(wire, sent(middleware, request_of(wire, messages)).body["messages"])
+
+
+def gave(middleware: ctxkit.TruncateToolResults, content: Any, *, tool: str = "search") -> ToolResult:
+    """What comes of a tool that gives this content."""
+    model = ScriptedModel([], tools={tool: lambda: ToolResult(content, is_error=True)})
+    return both(lambda: ctxkit.Stack(middleware).tool_flow(ToolCall(tool, {})), model)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_large_result_in_a_request_is_cut_to_its_limit(wire: str) -> None:
+    short, long = sent_results(
+        ctxkit.TruncateToolResults(max_tokens=500), wire, rounds(wire, ["short", LONG])
+    )
+    assert short == "short"
+    assert long == truncate(LONG, max_tokens=500)
+    assert COUNT(long) <= 500
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_callers_history_stays_whole(wire: str) -> None:
+    request = request_of(wire, rounds(wire, [LONG]))
+    before = deepcopy(request.body)
+    assert sent(ctxkit.TruncateToolResults(max_tokens=500), request) is not request
+    assert request.body == before
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_where_nothing_is_large_the_request_is_the_callers_own(wire: str) -> None:
+    request = request_of(wire, rounds(wire, ["short", "", "shorter"]))
+    assert sent(ctxkit.TruncateToolResults(), request) is request
+
+
+def test_only_results_are_cut() -> None:
+    messages = [user(LONG), calls(ANTHROPIC, "a", inputs={"text": LONG}), *results(ANTHROPIC, {"a": "short"})]
+    request = request_of(ANTHROPIC, messages, system=LONG)
+    assert sent(ctxkit.TruncateToolResults(max_tokens=500), request) is request
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_later_requests_send_the_same_bytes_again(wire: str) -> None:
+    """Also where the caller makes its messages anew every time, and in another process."""
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    histories = Histories()
+    before: list[str] = []
+    for length in range(1, 8):
+        messages = json.loads(json.dumps(rounds(wire, [LONG, "short", LONG[::-1]] * length)))
+        for known in (histories, Histories()):
+            now = sent(middleware, request_of(wire, messages, histories=known)).body["messages"]
+            written = [json.dumps(message) for message in now]
+            assert written[: len(before)] == before
+        before = written
+
+
+def test_a_result_is_cut_once_and_then_known() -> None:
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    histories = Histories()
+    first = sent(middleware, request_of(ANTHROPIC, rounds(ANTHROPIC, [LONG]), histories=histories))
+    second = sent(middleware, request_of(ANTHROPIC, rounds(ANTHROPIC, [LONG, "more"]), histories=histories))
+    assert second.body["messages"][2] is first.body["messages"][2]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_is_cut_already_is_not_cut_again(wire: str) -> None:
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    once = sent(middleware, request_of(wire, rounds(wire, [LONG] * 3)))
+    assert sent(middleware, once) is once
+
+
+def test_every_tool_may_have_a_limit_of_its_own() -> None:
+    middleware = ctxkit.TruncateToolResults(
+        max_tokens=400, per_tool={"read_*": 200, "read_file": 300}, exempt=["diff", "git_?"]
+    )
+    assert ctxkit.TruncateToolResults(exempt="diff").limit("diff") is None
+    limits = {tool: middleware.limit(tool) for tool in ("ls", "read_file", "diff", "git_a", "git_ab", None)}
+    assert limits == {"ls": 400, "read_file": 200, "diff": None, "git_a": None, "git_ab": 400, None: 400}
+    for tool, limit in limits.items():
+        if tool is not None:
+            (text,) = sent_results(middleware, ANTHROPIC, rounds(ANTHROPIC, [LONG], tool=tool))
+            assert text == gave(middleware, LONG, tool=tool).content
+            assert COUNT(text) <= (limit or COUNT(LONG))
+            assert (text == LONG) == (limit is None)
+
+
+@pytest.mark.parametrize(("wire", "image"), [(ANTHROPIC, IMAGE), (OPENAI, IMAGE_URL)])
+def test_images_beside_a_text_stay_and_are_not_counted_to_it(wire: str, image: Any) -> None:
+    content = [image, {"type": "text", "text": LONG, "cache_control": {"type": "ephemeral"}}, image]
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    messages = [calls(wire, "a"), *results(wire, {"a": content})]
+    cut = [image, {**content[1], "text": truncate(LONG, max_tokens=500)}, image]
+    assert sent_results(middleware, wire, messages) == [cut]
+    assert gave(middleware, content).content == cut
+    small = [image, {"type": "text", "text": "small"}]
+    assert gave(middleware, small).content is small
+    request = request_of(wire, [calls(wire, "a"), *results(wire, {"a": small})])
+    assert sent(middleware, request) is request
+
+
+def test_several_texts_share_one_limit() -> None:
+    content = [{"type": "text", "text": LONG}] * 5
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    (part,) = gave(middleware, content).content
+    assert COUNT(part["text"]) <= 500
+    messages = [calls(ANTHROPIC, "a"), *results(ANTHROPIC, {"a": content})]
+    assert sent_results(middleware, ANTHROPIC, messages) == [[part]]
+
+
+def test_the_callers_cache_mark_stays_wherever_among_the_texts_it_stands() -> None:
+    content = [{"type": "text", "text": LONG}, {"type": "text", "text": LONG, "cache_control": {"ttl": "1h"}}]
+    messages = [calls(ANTHROPIC, "a"), *results(ANTHROPIC, {"a": content})]
+    ((part,),) = sent_results(ctxkit.TruncateToolResults(max_tokens=500), ANTHROPIC, messages)
+    assert part["cache_control"] == {"ttl": "1h"}
+    assert "cache_control" not in content[0]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_each_of_several_results_of_one_answer_is_cut_for_itself(wire: str) -> None:
+    messages = [calls(wire, "a", "b", "c"), *results(wire, {"a": LONG, "b": "short", "c": LONG[::-1]})]
+    expected = [truncate(text, max_tokens=300) for text in (LONG, "short", LONG[::-1])]
+    assert sent_results(ctxkit.TruncateToolResults(max_tokens=300), wire, messages) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(None, 7, b"bytes" * 5_000, {"text": LONG}, [LONG], [IMAGE], [], ""),
+        [{"text": LONG, "line": 3}],
+        [{"type": "issue", "text": LONG, "id": number} for number in range(3)],
+    ],
+    ids=["None", "number", "bytes", "dict", "list", "image", "nothing", "empty", "records", "typed records"],
+)
+def test_what_a_tool_gives_and_is_no_text_passes_as_it_is(content: Any) -> None:
+    assert gave(ctxkit.TruncateToolResults(max_tokens=100), content).content is content
+
+
+def test_a_failed_result_stays_failed() -> None:
+    assert gave(ctxkit.TruncateToolResults(max_tokens=100), LONG).is_error
+    failed = {"type": "tool_result", "tool_use_id": "a", "content": LONG, "is_error": True}
+    request = request_of(ANTHROPIC, [calls(ANTHROPIC, "a"), {"role": "user", "content": [failed]}])
+    (message,) = sent(ctxkit.TruncateToolResults(max_tokens=100), request).body["messages"][1:]
+    assert message["content"][0]["is_error"] is True
+    assert COUNT(message["content"][0]["content"]) <= 100
+
+
+def test_what_the_provider_ran_is_left_alone() -> None:
+    ran = {"type": "mcp_tool_result", "tool_use_id": "a", "content": LONG}
+    request = request_of(ANTHROPIC, [{"role": "assistant", "content": [ran]}])
+    assert sent(ctxkit.TruncateToolResults(max_tokens=100), request) is request
+
+
+@pytest.mark.parametrize("text", ["<|endoftext|>" * 500, "\ud83d" * 900, "x" * 100_000, "\n" * 5_000])
+@pytest.mark.parametrize("wire", WIRES)
+def test_any_text_may_be_a_result(wire: str, text: str) -> None:
+    middleware = ctxkit.TruncateToolResults(max_tokens=150)
+    (cut,) = sent_results(middleware, wire, rounds(wire, [text]))
+    assert COUNT(cut) <= 150
+    assert gave(middleware, text).content == cut
+
+
+def test_fifty_megabytes_may_be_a_result() -> None:
+    line = "2026-11-30 INFO all is well\n"
+    text = line * (50_000_000 // len(line)) + "ERROR: disk full"
+    (cut,) = sent_results(ctxkit.TruncateToolResults(max_tokens=150), ANTHROPIC, rounds(ANTHROPIC, [text]))
+    assert COUNT(cut) <= 150
+    assert cut.endswith("ERROR: disk full")
+
+
+def test_a_text_that_is_too_long_to_be_counted_whole_is_within_its_limit_all_the_same() -> None:
+    """Both ends of it are of few tokens, and the middle is of many."""
+    rulers = f"{'-' * 64}\n" * 8_000
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, [f"{rulers}{'多语言 ' * 15_000}{rulers}"]))
+    (block,) = request.tool_results()
+    limit = block_counter_for(None).count(block) + 1_000
+    assert COUNT(block.text) > limit
+    (block,) = sent(ctxkit.TruncateToolResults(max_tokens=limit), request).tool_results()
+    assert COUNT(block.text) <= limit
+
+
+def test_the_models_own_encoding_counts() -> None:
+    """A text that the two encodings count differently."""
+    text = "多语言文本处理" * 200
+    for model in ("gpt-4-0613", "gpt-4o"):
+        limit = counter_for(model).count(text) - 1
+        request = request_of(ANTHROPIC, rounds(ANTHROPIC, [text]), model=model)
+        cut = sent(ctxkit.TruncateToolResults(max_tokens=limit), request)
+        assert cut is not request
+        assert sent(ctxkit.TruncateToolResults(max_tokens=limit + 1), request) is request
+
+
+def test_a_request_that_makes_no_sense_goes_out_as_it_is() -> None:
+    with ctxkit.task("test") as task:
+        request = of_body(ANTHROPIC, {"messages": 7})
+        assert sent(ctxkit.TruncateToolResults(), request) is request
+    assert task.faults == {"TruncateToolResults: BodyError": 1}
+
+
+@given(
+    st.sampled_from(WIRES),
+    st.lists(st.integers(0, 300).map(lambda n: LONG[: n * 20]), max_size=6),
+    st.integers(100, 900),
+)
+def test_whatever_comes_back_is_within_the_limit_and_paired_with_its_call(
+    wire: str, texts: list[str], limit: int
+) -> None:
+    messages = rounds(wire, texts)
+    request = request_of(wire, messages)
+    before = deepcopy(request.body)
+    edited = sent(ctxkit.TruncateToolResults(max_tokens=limit), request)
+    assert request.body == before
+    assert all(COUNT(text) <= limit for text in result_texts(wire, edited.body["messages"]))
+    ids = [[block.call_id for block in one.tool_results()] for one in (request, edited)]
+    assert ids[0] == ids[1] == [f"call_{number}" for number in range(len(texts))]
+    assert sent(ctxkit.TruncateToolResults(max_tokens=limit), edited) is edited
+
+
+@pytest.mark.parametrize(
+    ("options", "option"), [({"max_tokens": 99}, "max_tokens"), ({"per_tool": {"ls": 5}}, "ls")]
+)
+def test_a_limit_too_small_to_say_what_is_missing_is_refused_at_once(options: Any, option: str) -> None:
+    with pytest.raises(ConfigError, match="at least 100") as raised:
+        ctxkit.TruncateToolResults(**options)
+    assert raised.value.option == option
+
+
+def test_a_tool_hook_and_a_model_hook_together_cut_once() -> None:
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    text = gave(middleware, LONG).content
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, [text]))
+    response = run(ctxkit.Stack(middleware).model_flow(request), ScriptedModel([reply("hi")]))
+    assert response.request is request
