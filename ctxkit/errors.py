@@ -71,13 +71,15 @@ class ModelCallFailed(CtxkitError, RuntimeError):
         status: The HTTP status.
         body: The parsed JSON body, or `None` where it is not JSON.
         native: The integration's own response object, handed back to the caller as it came.
+        request: The `ModelRequest` that was sent.
     """
 
-    def __init__(self, status: int, body: Any, *, native: Any = None) -> None:
+    def __init__(self, status: int, body: Any, *, native: Any = None, request: Any = None) -> None:
         super().__init__(f"the provider answered {status}")
         self.status = status
         self.body = body
         self.native = native
+        self.request = request
 
 
 class SpendLimitReached(CtxkitError, RuntimeError):

@@ -204,6 +204,8 @@ class ModelRequest(Prompt):
         url_stream: How the events of the answer stand in its bytes, where the address asks for a stream.
         retry: How many attempts at this same call came before, as the SDK says.
         origin: The caller's own request, where this one was edited.
+        editable: `False` where edits are to be left out, as after the provider refused one: they then give
+            the request itself.
     """
 
     wire: Wire
@@ -214,6 +216,7 @@ class ModelRequest(Prompt):
     url_stream: Framing | None = None
     retry: int = 0
     origin: ModelRequest | None = field(default=None, repr=False)
+    editable: bool = True
 
     @property
     def model(self) -> str | None:
@@ -238,6 +241,8 @@ class ModelRequest(Prompt):
             changes: Keys to set, such as `messages=[...]`. Where the address names the model, another
                 `model` changes the address, too.
         """
+        if not self.editable:
+            return self
         url_model = self.url_model
         if url_model is not None and "model" in changes:
             url_model = changes["model"]
@@ -251,7 +256,13 @@ class ModelRequest(Prompt):
         """A request with other native messages."""
         return self._edited(self.wire.with_messages(self.body, messages))
 
+    def as_it_is(self) -> ModelRequest:
+        """The caller's own request, with no edit and open to none."""
+        return replace(self.origin or self, editable=False)
+
     def _edited(self, body: Mapping[str, Any]) -> ModelRequest:
+        if not self.editable:
+            return self
         return replace(self, body=body, raw=None, origin=self.origin or self)
 
     def with_result_texts(self, texts: Mapping[Block, str]) -> ModelRequest:
@@ -274,7 +285,7 @@ class ModelRequest(Prompt):
 
     def side_call(self, purpose: str, **changes: Any) -> ModelRequest:
         """A request of a middleware's own, never streamed; a meter further in books it under `purpose`."""
-        request = self.edit(remove=("stream", "stream_options"), **changes)
+        request = replace(self, editable=True).edit(remove=("stream", "stream_options"), **changes)
         return replace(request, purpose=purpose, url_stream=None, retry=0, origin=None)
 
 

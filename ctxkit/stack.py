@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator
 from inspect import GEN_CREATED, getgeneratorstate
 from types import GeneratorType
 from typing import Any, ParamSpec, TypeVar
 
 from ctxkit.errors import AttachError, FlowError
-from ctxkit.flow import Flow, Middleware, ModelNext, Step, ToolNext, ask_model, ask_tool
+from ctxkit.flow import Flow, Middleware, ModelNext, Step, ToolNext, ask_tool
 from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
-from ctxkit.tasks import current_task
+from ctxkit.safety import ask_safely, with_second_chance
+from ctxkit.tasks import note_fault
 from ctxkit.tool_functions import wrap_function
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Q = TypeVar("Q")
 A = TypeVar("A")
-_log = logging.getLogger("ctxkit")
 
 
 class Stack(Middleware):
@@ -76,8 +75,12 @@ class Stack(Middleware):
         return wrap_function(function, self)
 
     def model_flow(self, request: ModelRequest) -> Flow[ModelResponse]:
-        """The whole flow of a model call, for a driver."""
-        return self.wrap_model_call(request, ask_model)
+        """The whole flow of a model call, for a driver.
+
+        A request that an edit made invalid goes out as the caller made it, and one that the provider refuses
+        for its history is sent again without edits; both are counted as faults.
+        """
+        return with_second_chance(request, lambda asked: self.wrap_model_call(asked, ask_safely))
 
     def tool_flow(self, call: ToolCall) -> Flow[ToolResult]:
         """The whole flow of a tool call, for a driver."""
@@ -114,7 +117,7 @@ def _guarded(
             inside.check_started(middleware, None)
             if error is inside.error or isinstance(error, middleware.raises):
                 raise
-            _report_fault(middleware, error)
+            note_fault(f"{_name(middleware)}: {type(error).__name__}", error)
         else:
             return answer
         if inside.answered:
@@ -176,12 +179,6 @@ class _Inside:
             f"{_name(middleware)} gave back a {type(answer).__name__}, not a {self._due.__name__}: "
             f"end the hook with {fix}"
         )
-
-
-def _report_fault(middleware: Middleware, error: Exception) -> None:
-    where = f"{_name(middleware)}: {type(error).__name__}"
-    if current_task().book_fault(where):
-        _log.warning("%s; the call goes on without it", where, exc_info=error)
 
 
 def _name(middleware: Middleware) -> str:

@@ -7,6 +7,7 @@ thread that should book to its parent's task runs in a copy of the context, as `
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
@@ -14,11 +15,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from ctxkit.ledger import Attempt, Totals
+from ctxkit.ledger import Attempt, Decision, Totals
 from ctxkit.reports import Report, TaskRow
 
 S = TypeVar("S")
 KEPT_ATTEMPTS = 10_000
+_log = logging.getLogger("ctxkit")
 
 
 class Task:
@@ -39,6 +41,7 @@ class Task:
         self.totals = Totals()
         self.attempts: deque[Attempt] = deque(maxlen=KEPT_ATTEMPTS)
         self.children: list[Task] = []
+        self._decisions: dict[Decision, None] = {}
         self.faults: Counter[str] = Counter()
         self._memory: dict[Hashable, object] = {}
         self._lock = threading.Lock()
@@ -53,6 +56,19 @@ class Task:
         with self._lock:
             self.attempts.append(attempt)
             self.totals.add(attempt)
+
+    def decide(self, decision: Decision) -> None:
+        """Note what a middleware decided; a decision that is known is not noted again."""
+        with self._lock:
+            self._decisions.setdefault(decision)
+            if len(self._decisions) > KEPT_ATTEMPTS:
+                del self._decisions[next(iter(self._decisions))]
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What middlewares decided about blocks in it, each once, at most the last 10,000."""
+        with self._lock:
+            return tuple(self._decisions)
 
     def book_fault(self, where: str) -> bool:
         """Count a fault of a middleware; whether it is the first of its kind in this task."""
@@ -89,6 +105,18 @@ class Task:
 # Where attempts go when no task is running.
 NO_TASK = Task("(no task)")
 _current: ContextVar[Task] = ContextVar("ctxkit.task", default=NO_TASK)
+
+
+def note_fault(where: str, error: Exception | None = None, *, so: str = "the call goes on without it") -> None:
+    """Count a fault of a middleware, or of ctxkit's own, in the running task; the first of its kind is logged.
+
+    Args:
+        where: What failed, and how.
+        error: The exception, where there was one.
+        so: What happens in spite of it.
+    """
+    if current_task().book_fault(where):
+        _log.warning("%s; %s", where, so, exc_info=error)
 
 
 @contextmanager

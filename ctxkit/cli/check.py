@@ -35,14 +35,15 @@ def command(
     json: JsonOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Tell which requests of recorded runs, and which request bodies, a provider would refuse.
+    """Tell which requests of recorded runs a provider would refuse, and why.
 
-    It exits with 1 where there is a problem. A problem is told once for each run, with the first
-    request that has it, as later ones send it again.
+    A PATH holds recorded runs or request bodies. It exits with 1 where there
+    is a problem. A problem is told once for each run, with the first request
+    that has it, as later requests send it again.
 
-    The JSON has valid, requests (how many were looked at), problems and skipped. A problem has
-    path, line, request (from 1), rule, where (the path into the body) and message, which is what
-    the provider says.
+    The JSON has valid, requests (how many were looked at), problems, skipped.
+    A problem has path, line, request (from 1), rule, where (the path into the
+    body) and message (what the provider says).
     """
     skipped: list[Skipped] = []
     report = check(read_runs(paths, skipped))

@@ -7,7 +7,6 @@ changed something. Headers pass through, but for the length and the encoding of 
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from ctxkit.errors import AttachError, BodyError, CtxkitError, ModelCallFailed
 from ctxkit.flow import Middleware
 from ctxkit.messages import Histories, ModelRequest, ModelResponse
 from ctxkit.stack import Stack, overrides
-from ctxkit.tasks import current_task
+from ctxkit.tasks import note_fault
 from ctxkit.wire.framing import CONTENT_TYPES, reader_for, reframed
 from ctxkit.wire.growing import GrowingBodies
 from ctxkit.wire.native import body_object, dumps, loads
 from ctxkit.wire.paths import Endpoint, endpoint_of, readdressed
 
-_log = logging.getLogger("ctxkit")
 PROVIDERS: Mapping[str, str] = {
     "api.anthropic.com": "anthropic",
     "api.openai.com": "openai",
@@ -168,13 +166,14 @@ class HttpCalls:
             native=_Native(response, response.content, body),
         )
 
-    def failed(self, response: Any) -> ModelCallFailed:
+    def failed(self, model_request: ModelRequest, response: Any) -> ModelCallFailed:
         """The error that stands for a response with an error status, read to its end."""
         try:
             body = loads(response.content)
         except BodyError:
             body = None
-        return ModelCallFailed(response.status_code, body, native=self.unread(response, response.content))
+        native = self.unread(response, response.content)
+        return ModelCallFailed(response.status_code, body, native=native, request=model_request)
 
     def http_response(self, answer: ModelResponse) -> Any:
         """The HTTP response that hands an answer to the caller."""
@@ -246,12 +245,6 @@ def read_body(content: bytes) -> tuple[dict[str, Any], bool]:
         return body_object(loads(content)), True
     except BodyError:
         return {}, False
-
-
-def note_fault(where: str, error: Exception) -> None:
-    """Count a fault of ctxkit's own and log it once a task."""
-    if current_task().book_fault(where):
-        _log.warning("%s; the call goes on without ctxkit's view of it", where, exc_info=error)
 
 
 def for_caller(error: Exception) -> Exception:

@@ -152,7 +152,7 @@ class _Edge:
         response = self._inner.handle_request(http_request)
         if response.status_code >= 300:
             response.read()
-            raise self._calls.failed(response)
+            raise self._calls.failed(sent, response)
         return sent, response
 
 
@@ -180,7 +180,7 @@ class _AsyncEdge:
         response = await self._inner.handle_async_request(http_request)
         if response.status_code >= 300:
             await response.aread()
-            raise self._calls.failed(response)
+            raise self._calls.failed(sent, response)
         return sent, response
 
 

@@ -71,7 +71,7 @@ class ScriptedModel:
             raise ConnectionError("the scripted model hung up")
         body = _parsed(content)
         if answer.status >= 400 or body is None:
-            raise ModelCallFailed(answer.status, body)
+            raise ModelCallFailed(answer.status, body, request=request)
         return ModelResponse(request.wire, body, request, status=answer.status)
 
     def tool(self, call: ToolCall) -> ToolResult:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +13,7 @@ import httpx2
 import pytest
 
 import ctxkit
-from ctxkit.drive import run
+from ctxkit.drive import run, run_async
 from ctxkit.errors import ConfigError, ModelCallFailed, SpendLimitReached
 from ctxkit.flow import Flow, Middleware, ModelNext, done
 from ctxkit.messages import ModelRequest, ModelResponse
@@ -136,6 +140,75 @@ def test_one_limit_around_another_does_not_count_what_that_one_refused(task: ctx
             run(ctxkit.Stack(outer, inner).model_flow(asked()), ScriptedModel([]))
 
 
+class Waiting:
+    """Answers when it is let, and knows how many requests have arrived."""
+
+    def __init__(self) -> None:
+        self.arrived = 0
+        self.may_answer = asyncio.Event()
+
+    async def model(self, request: ModelRequest) -> ModelResponse:
+        self.arrived += 1
+        await self.may_answer.wait()
+        return answer_to(request)
+
+    async def tool(self, call: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("limits", [{"max_requests": 3}, {"max_tokens": 3_500}, {"max_cost_usd": "0.007"}])
+def test_requests_side_by_side_do_not_pass_a_limit_together(
+    limits: dict[str, Any], task: ctxkit.Task
+) -> None:
+    limit, edge = ctxkit.LimitSpend(**limits), Waiting()
+    request = asked("word " * 995)
+    assert size(request) == 1_000
+
+    async def ask_ten() -> list[Any]:
+        flows = [ctxkit.Stack(limit).model_flow(request) for _ in range(10)]
+        asking = [asyncio.ensure_future(run_async(flow, edge)) for flow in flows]
+        await asyncio.sleep(0)
+        edge.may_answer.set()
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    outcomes = asyncio.run(ask_ten())
+    assert edge.arrived == 3
+    assert [type(outcome) for outcome in outcomes[3:]] == [SpendLimitReached] * 7
+
+
+def test_threads_do_not_pass_a_limit_together(task: ctxkit.Task) -> None:
+    limit, together = ctxkit.LimitSpend(max_requests=3), threading.Barrier(8)
+    model = ScriptedModel([reply("hi")] * 8)
+
+    def work() -> bool:
+        together.wait(5)
+        try:
+            ask(limit, model)
+        except SpendLimitReached:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(copy_context().run, work) for _ in range(8)]
+        assert sum(future.result() for future in asked) == 3
+    assert len(model.calls) == 3
+
+
+def test_what_is_used_counts_in_the_end_and_not_what_was_foreseen(task: ctxkit.Task) -> None:
+    limit = ctxkit.LimitSpend(max_tokens=5_000)
+    ask(limit, ScriptedModel([used(10, 5)]), asked("word " * 3_000))
+    assert refused(limit, asked("word " * 6_000)).spent == 15
+
+
+def test_a_request_that_a_task_further_out_refuses_counts_in_none(task: ctxkit.Task) -> None:
+    outer = ctxkit.LimitSpend(max_requests=1)
+    ask(outer, ScriptedModel([reply("hi")]))
+    with ctxkit.task("inner"):
+        for _ in range(2):
+            error = refused(outer)
+            assert (error.task, error.spent) == ("test", 1)
+
+
 def test_side_calls_count_too(task: ctxkit.Task) -> None:
     class Summarize(Middleware):
         def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
@@ -218,6 +291,8 @@ def test_the_error_says_what_to_do() -> None:
         ({}, "max_requests"),
         ({"max_requests": -1}, "max_requests"),
         ({"max_tokens": 5, "max_cost_usd": -1}, "max_cost_usd"),
+        ({"max_cost_usd": "a dollar"}, "max_cost_usd"),
+        ({"max_cost_usd": float("nan")}, "max_cost_usd"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused_at_once(limits: dict[str, Any], option: str) -> None:

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import httpx
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ctxkit
 from ctxkit.drive import run
@@ -48,6 +51,14 @@ def booked(task: ctxkit.Task) -> Attempt:
     return attempt
 
 
+def check_sums(attempt: Attempt) -> None:
+    """The shares of an attempt add up to its usage and its charge, to the last digit."""
+    assert attempt.usage is not None and attempt.charge is not None
+    assert sum(share.input_tokens for share in attempt.shares) == attempt.usage.input_tokens
+    assert sum(share.output_tokens for share in attempt.shares) == attempt.usage.output_tokens
+    assert sum(share.cost_usd or 0 for share in attempt.shares) == attempt.charge.total_usd
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_billed_request_is_booked_with_its_usage_its_cost_and_what_it_went_into(
     wire: str, task: ctxkit.Task
@@ -67,9 +78,35 @@ def test_a_billed_request_is_booked_with_its_usage_its_cost_and_what_it_went_int
     assert attempt.charge is not None
     assert attempt.charge.total_usd > 0
     assert (attempt.started, attempt.seconds) == (100.0, 2.5)
-    assert sum(share.cost_usd or 0 for share in attempt.shares) == attempt.charge.total_usd
-    assert sum(share.input_tokens for share in attempt.shares) == 100
+    check_sums(attempt)
     assert ("tool_result", "search") in {(share.kind, share.tool) for share in attempt.shares}
+
+
+@given(
+    st.sampled_from(WIRES),
+    st.lists(st.integers(0, 200).map(lambda words: "word " * words), max_size=5),
+    st.lists(st.integers(0, 50_000), min_size=4, max_size=4),
+)
+def test_the_shares_add_up_whatever_was_read_from_the_cache_and_written_to_it(
+    wire: str, texts: list[str], tokens: list[int]
+) -> None:
+    uncached, read, written, output = tokens
+    usage = ctxkit.Usage(
+        uncached + read + written, output, cache_read_tokens=read, cache_write_tokens=written
+    )
+    model = ScriptedModel([reply("Done.", tool_calls=[("search", {})], thinking="Hm.", usage=usage)])
+    with ctxkit.task("test") as task:
+        metered(request_of(wire, rounds(wire, texts), model=MODELS[wire]), model)
+    attempt = booked(task)
+    assert attempt.usage == usage
+    check_sums(attempt)
+
+
+def test_a_request_is_booked_to_the_innermost_task_and_its_path_names_them_all() -> None:
+    with ctxkit.task("outer") as outer, ctxkit.task("inner") as inner:
+        metered(request_of(ANTHROPIC, [user("hi")]), ScriptedModel([reply("hi")]))
+    assert booked(inner).task == "outer / inner"
+    assert not outer.attempts
 
 
 def test_the_tools_that_an_answer_calls_are_booked(task: ctxkit.Task) -> None:
@@ -105,7 +142,11 @@ def test_an_error_status_is_booked_as_what_it_costs(status: int, outcome: str, t
     ("error", "outcome"),
     [
         (httpx2.ConnectError("refused"), "not_billed"),
+        (httpx.ConnectTimeout("slow"), "not_billed"),
+        (ConnectionRefusedError(), "not_billed"),
+        (ConnectionResetError(), "unknown"),
         (httpx2.ReadTimeout("slow"), "unknown"),
+        (httpx.WriteError("reset"), "unknown"),
         (KeyboardInterrupt(), "unknown"),
         (asyncio.CancelledError(), "unknown"),
     ],
@@ -224,6 +265,7 @@ def test_an_answer_that_makes_no_sense_was_billed_all_the_same(body: Any, task: 
     metered(request_of(ANTHROPIC, [user("hi")]), ScriptedModel([native({**answer_body(ANTHROPIC), **body})]))
     attempt = booked(task)
     assert (attempt.outcome, attempt.usage, attempt.tool_calls) == ("billed", ctxkit.Usage(100, 10), ())
+    check_sums(attempt)
     assert not task.faults
 
 
@@ -238,7 +280,7 @@ def test_a_request_that_makes_no_sense_is_booked_too(task: ctxkit.Task) -> None:
     metered(of_body(ANTHROPIC, {"messages": 7}), Edge(answer_to), Cools())
     attempt = booked(task)
     assert (attempt.outcome, attempt.cut_tokens) == ("billed", 0)
-    assert sum(share.input_tokens for share in attempt.shares) == 100
+    check_sums(attempt)
     assert not task.faults
 
 
@@ -262,6 +304,13 @@ def test_outermost_it_books_the_users_own_requests_only(task: ctxkit.Task) -> No
     run(ctxkit.Stack(ctxkit.TokenMeter(), AsksTwice()).model_flow(request), model)
     assert len(model.calls) == 2
     assert len(task.attempts) == 1
+
+
+def test_outermost_it_books_what_was_sent_after_every_edit(task: ctxkit.Task) -> None:
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, ["word " * 2_000]))
+    stack = ctxkit.Stack(ctxkit.TokenMeter(), ctxkit.TruncateToolResults(max_tokens=500))
+    run(stack.model_flow(request), ScriptedModel([reply("hi")]))
+    assert 1_400 < booked(task).cut_tokens < 2_000
 
 
 def test_a_request_that_a_limit_further_in_refused_is_no_billed_request(task: ctxkit.Task) -> None:

@@ -20,7 +20,9 @@ def _text(value: str) -> dict[str, Any]:
 def _blocks(role: str) -> st.SearchStrategy[dict[str, Any]]:
     text = st.builds(_text, TEXTS)
     if role == "user":
-        result = st.builds(lambda one, said: {"type": "tool_result", "tool_use_id": one, "content": said}, IDS, TEXTS)
+        result = st.builds(
+            lambda one, said: {"type": "tool_result", "tool_use_id": one, "content": said}, IDS, TEXTS
+        )
         plain = text | result | st.just(IMAGE)
     else:
         call = st.builds(lambda one: {"type": "tool_use", "id": one, "name": "find", "input": {}}, IDS)
@@ -31,7 +33,8 @@ def _blocks(role: str) -> st.SearchStrategy[dict[str, Any]]:
             lambda one: {"type": "web_search_tool_result", "tool_use_id": f"s{one}", "content": []}, IDS
         )
         thinking = st.builds(
-            lambda signed: {"type": "thinking", "thinking": "", "signature": signed}, st.sampled_from(["", "s"])
+            lambda signed: {"type": "thinking", "thinking": "", "signature": signed},
+            st.sampled_from(["", "s"]),
         )
         compaction = st.builds(
             lambda said: {"type": "compaction", "content": said}, st.sampled_from(["", None, "So far."])
@@ -77,7 +80,9 @@ CHAT_MESSAGES = st.one_of(
     st.builds(lambda one: {"role": "tool", "tool_call_id": one, "content": f"{one}!"}, IDS),
     st.just({"role": "function", "name": "find", "content": "Found."}),
 )
-CHAT_BODIES = st.builds(lambda messages: {"model": "m", "messages": messages}, st.lists(CHAT_MESSAGES, max_size=9))
+CHAT_BODIES = st.builds(
+    lambda messages: {"model": "m", "messages": messages}, st.lists(CHAT_MESSAGES, max_size=9)
+)
 
 ITEMS = st.one_of(
     st.just({"role": "user", "content": "Hello."}),
@@ -105,7 +110,9 @@ GEMINI_CONTENTS = st.one_of(
     st.lists(
         st.just({"text": "Hi."})
         | st.builds(lambda name: {"functionCall": {"name": name, "args": {}}}, NAMES)
-        | st.builds(lambda name: {"functionCall": {"name": name, "args": {}}, "thoughtSignature": "s"}, NAMES),
+        | st.builds(
+            lambda name: {"functionCall": {"name": name, "args": {}}, "thoughtSignature": "s"}, NAMES
+        ),
         max_size=3,
     ).map(lambda parts: {"role": "model", "parts": parts}),
 )

@@ -1,0 +1,33 @@
+"""What middlewares decided about blocks, so that a user can see why something is missing, or still there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ctxkit.messages import Where
+
+Action = Literal["replaced", "dropped", "left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about one block, once.
+
+    Attributes:
+        by: The middleware.
+        action: Whether its text was replaced, the block was dropped, or it was left as it is.
+        kind: The block's kind.
+        where: The path to it in the body.
+        tool: The tool's name, where it belongs to one.
+        call_id: What ties a result to its call.
+        reason: Why, in one sentence.
+    """
+
+    by: str
+    action: Action
+    kind: str
+    where: Where
+    tool: str | None
+    call_id: str | None
+    reason: str
