@@ -195,15 +195,14 @@ class HttpCalls:
             extensions=response.extensions,
         )
 
-    def replay(self, answer: ModelResponse) -> Iterator[bytes]:
-        """A finished answer as the bytes of an event stream, framed as it was asked for."""
-        events = answer.wire.events(answer.body, answer.request.body)
-        return reframed(events, answer.request.url_stream or "sse")
+    def replay(self, asked: ModelRequest, answer: ModelResponse) -> Iterator[bytes]:
+        """A finished answer as the bytes of the event stream that the caller asked for."""
+        return reframed(answer.wire.events(answer.body, asked.body), asked.url_stream or "sse")
 
-    def stream_response(self, source: Any, response: Any, model_request: ModelRequest) -> Any:
+    def stream_response(self, source: Any, response: Any, asked: ModelRequest) -> Any:
         """The HTTP response whose body is an event stream in the making."""
         if response is None:
-            content_type = CONTENT_TYPES[model_request.url_stream or "sse"]
+            content_type = CONTENT_TYPES[asked.url_stream or "sse"]
             headers = [(b"content-type", content_type.encode())]
             return self.library.response(200, headers=headers, stream=source)
         return self.library.response(

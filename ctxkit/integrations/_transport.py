@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 from ctxkit.drive import AsyncStream, Stream, run, run_async
@@ -64,7 +65,7 @@ class Transport:
                 flow,
                 edge,
                 open_stream=edge.open,
-                replay=self._calls.replay,
+                replay=partial(self._calls.replay, model_request),
                 buffered=self._calls.stack.buffers_stream,
             )
             stream.start()
@@ -105,7 +106,7 @@ class AsyncTransport:
                 flow,
                 edge,
                 open_stream=edge.open,
-                replay=self._calls.replay,
+                replay=partial(self._calls.replay, model_request),
                 buffered=self._calls.stack.buffers_stream,
             )
             await stream.start()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import takewhile
 
+from ctxkit.edits import edited, left
 from ctxkit.errors import ConfigError
 from ctxkit.flow import Flow, Middleware, ModelNext
 from ctxkit.messages import Block, ModelRequest, ModelResponse, Turn
 from ctxkit.tokens import IMAGE_TOKENS, block_counter_for, counter_for, turn_tokens
-from ctxkit.wire.thinking import binds_thinking
+from ctxkit.wire.thinking import begins_user_turn, binds_thinking, can_lose_thinking
 
 
 class TrimHistory(Middleware):
@@ -23,7 +25,9 @@ class TrimHistory(Middleware):
     time, also in a new process.
 
     Where the model binds its thinking to the history (see `ctxkit.wire.thinking`), results in front of a
-    thinking block are left alone.
+    thinking block are cleared only when the user speaks again, and the thinking behind them is left out from
+    then on; until then a batch takes what stands behind the thinking, or nothing. What was decided is in
+    `task.decisions`.
 
     Args:
         start_tokens: Clear when a request would have more than this.
@@ -70,13 +74,26 @@ class TrimHistory(Middleware):
 
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Clear what the fold over the history says."""
-        return call_next(request.with_result_texts(self.cleared(request)))
+        by = type(self).__name__
+        state = self._state(request)
+        if state.barred is not None:
+            left(request, state.barred, by=by, reason="the model binds the thinking behind it to the history")
+        made = edited(
+            request,
+            _notes(state),
+            by=by,
+            reason=f"the history passed {self.start_tokens:,} tokens",
+            lost_thinking=[index for batch in state.batches for index in batch.lost_thinking],
+        )
+        return call_next(made)
 
     def cleared(self, request: ModelRequest) -> dict[Block, str]:
         """The results that are cleared in a request, and the notes that stand for them."""
+        return _notes(self._state(request))
+
+    def _state(self, request: ModelRequest) -> _State:
         fold = _Fold(self, request.model, binds=binds_thinking(request.wire.name, request.model))
-        state = request.fold(fold.key, fold.start, fold.step)
-        return {candidate.block: candidate.note for batch in state.batches for candidate in batch}
+        return request.fold(fold.key, fold.start, fold.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +107,36 @@ class _Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """The fold's state after a turn.
+class _Batch:
+    """Results that are cleared together, and the messages that lose their thinking for it."""
 
-    Candidates are taken oldest first, so two counts say which of them still wait; the candidates
-    themselves stay with their turns.
+    taken: tuple[_Candidate, ...]
+    lost_thinking: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The fold's state after a turn. The candidates stay with the turns that they were found in.
+
+    Attributes:
+        tokens: What a request that ends here has.
+        index: The place of the turn; -1 for the head.
+        steps: The rounds of tool calls so far.
+        found: The candidates of this turn.
+        open: The place of the first turn that may still have a candidate.
+        thinking: The place of the last turn whose thinking is bound and still sent; -1 where there is none.
+        barred: A result that would be cleared here, were the thinking behind it not bound.
+        batches: What is cleared.
     """
 
     tokens: int
+    index: int = -1
     steps: int = 0
     found: tuple[_Candidate, ...] = ()
-    seen: int = 0
-    passed: int = 0
-    batches: tuple[tuple[_Candidate, ...], ...] = ()
+    open: int = 0
+    thinking: int = -1
+    barred: Block | None = None
+    batches: tuple[_Batch, ...] = ()
 
 
 class _Fold:
@@ -128,17 +162,16 @@ class _Fold:
         return _State(tokens=turn_tokens(head, self._counter))
 
     def step(self, state: _State, turn: Turn) -> _State:
-        calls = any(block.kind == "tool_call" and block.client for block in turn.blocks)
-        steps = state.steps + calls
-        found = tuple(one for block in turn.blocks if (one := self._candidate(block, steps)))
-        bound = self._binds and any(block.kind == "thinking" for block in turn.blocks)
-        state = _State(
+        steps = state.steps + any(block.kind == "tool_call" and block.client for block in turn.blocks)
+        index = state.index + 1
+        state = replace(
+            state,
             tokens=state.tokens + turn_tokens(turn, self._counter),
+            index=index,
             steps=steps,
-            found=found,
-            seen=state.seen + len(found),
-            passed=state.seen if bound else state.passed,
-            batches=state.batches,
+            found=tuple(one for block in turn.blocks if (one := self._candidate(block, steps))),
+            thinking=index if self._binds and _thinks(turn) else state.thinking,
+            barred=None,
         )
         return self._clear(state, turn) if state.tokens > self._settings.start_tokens else state
 
@@ -155,32 +188,93 @@ class _Fold:
 
     def _clear(self, state: _State, turn: Turn) -> _State:
         """Clear the oldest results down to the target, or nothing where too little can go."""
-        excess = state.tokens - self._settings.target_tokens
+        turns = self._open_turns(state, turn)
+        waiting = self._waiting(state, turns)
+        taken = self._enough(state, waiting)
+        lost = self._lost_thinking(state, taken, turns)
+        floor = _last_kept_thinking(state, turn, turns)
+        if lost and lost[0] <= floor:
+            state = replace(state, barred=taken[0].block)
+            taken = self._enough(state, [one for one in waiting if _place(one) > floor])
+            lost = self._lost_thinking(state, taken, turns)
+        if not taken:
+            return state
+        freed = sum(candidate.saves for candidate in taken)
+        thought = sum(
+            self._counter.count(block) for one in lost for block in turns[one].blocks if _is_thought(block)
+        )
+        return replace(
+            state,
+            tokens=state.tokens - freed - thought,
+            open=_place(taken[-1]) if taken[0] is waiting[0] else state.open,
+            thinking=min(state.thinking, _place(taken[0])),
+            batches=(*state.batches, _Batch(taken, lost)),
+        )
+
+    def _open_turns(self, state: _State, turn: Turn) -> dict[int, Turn]:
+        """The turns that may still have candidates, by their places, oldest first."""
+        places = range(state.index - 1, state.open - 1, -1)
+        earlier = dict(zip(places, turn.ancestors(), strict=False))
+        return {**dict(reversed(earlier.items())), state.index: turn}
+
+    def _waiting(self, state: _State, turns: Mapping[int, Turn]) -> list[_Candidate]:
+        """The candidates that are old enough and were not cleared yet, oldest first."""
+        cleared = {candidate.block for batch in state.batches for candidate in batch.taken}
         last_step = state.steps - self._settings.keep_steps
+        found = (
+            candidate
+            for index, turn in turns.items()
+            for candidate in (state.found if index == state.index else turn.memo[self.key].found)
+        )
+        old = takewhile(lambda candidate: candidate.step <= last_step, found)
+        return [candidate for candidate in old if candidate.block not in cleared]
+
+    def _enough(self, state: _State, waiting: Iterable[_Candidate]) -> tuple[_Candidate, ...]:
+        """The first of them that bring the request down to the target; none where that is too little."""
+        excess = state.tokens - self._settings.target_tokens
         taken: list[_Candidate] = []
         freed = 0
-        for candidate in self._waiting(state, turn):
-            if freed >= excess or candidate.step > last_step:
+        for candidate in waiting:
+            if freed >= excess:
                 break
             taken.append(candidate)
             freed += candidate.saves
-        if not taken or freed < self._settings.min_batch_tokens:
-            return state
-        return replace(
-            state,
-            tokens=state.tokens - freed,
-            passed=state.passed + len(taken),
-            batches=(*state.batches, tuple(taken)),
-        )
+        return tuple(taken) if freed >= self._settings.min_batch_tokens else ()
 
-    def _waiting(self, state: _State, turn: Turn) -> list[_Candidate]:
-        """The candidates that were not passed yet, oldest first."""
-        found = list(reversed(state.found))
-        ancestors = turn.ancestors()
-        while len(found) < state.seen - state.passed:
-            earlier: _State = next(ancestors).memo[self.key]
-            found.extend(reversed(earlier.found))
-        return found[: state.seen - state.passed][::-1]
+    def _lost_thinking(
+        self, state: _State, taken: Sequence[_Candidate], turns: Mapping[int, Turn]
+    ) -> tuple[int, ...]:
+        """The places of the messages whose thinking an edit would make invalid."""
+        if not taken:
+            return ()
+        return tuple(one for one in turns if _place(taken[0]) < one <= state.thinking and _thinks(turns[one]))
+
+
+def _last_kept_thinking(state: _State, turn: Turn, turns: Mapping[int, Turn]) -> int:
+    """The place of the last message that must keep its thinking, -1 where none must.
+
+    In a running tool loop they all must; when the user speaks again, only what is nothing but thinking.
+    """
+    if not begins_user_turn(turn):
+        return state.thinking
+    kept = (place for place, one in turns.items() if _thinks(one) and not can_lose_thinking(one))
+    return max((place for place in kept if place <= state.thinking), default=-1)
+
+
+def _place(candidate: _Candidate) -> int:
+    return int(candidate.block.where[1])
+
+
+def _thinks(turn: Turn) -> bool:
+    return any(map(_is_thought, turn.blocks))
+
+
+def _is_thought(block: Block) -> bool:
+    return block.kind == "thinking"
+
+
+def _notes(state: _State) -> dict[Block, str]:
+    return {candidate.block: candidate.note for batch in state.batches for candidate in batch.taken}
 
 
 def _note(block: Block, tokens: int) -> str:

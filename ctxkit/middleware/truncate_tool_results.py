@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from ctxkit.condense import MIN_TOKENS, truncate
+from ctxkit.edits import edited
 from ctxkit.errors import ConfigError
 from ctxkit.flow import Flow, Middleware, ModelNext, ToolNext
 from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult, Turn
@@ -60,7 +61,8 @@ class TruncateToolResults(Middleware):
         while state is not None:
             state, cut = state
             texts.update(cut)
-        return call_next(request.with_result_texts(texts))
+        reason = "it was longer than its limit when it came in"
+        return call_next(edited(request, texts, by=type(self).__name__, reason=reason))
 
     def wrap_tool_call(self, call: ToolCall, call_next: ToolNext) -> Flow[ToolResult]:
         """Cut the result of the tool."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -68,7 +68,12 @@ def move_results_first(request: ModelRequest, body: Body, problem: Problem) -> M
     first = last + 1 - len(RULES.message(turns[last]))
     messages = body["messages"]
     contents = [parts(message) for message in messages[first : last + 1]]
-    place = next(_others(contents))
+    place = next(
+        (number, position)
+        for number, content in enumerate(contents)
+        for position, part in enumerate(content)
+        if not _is_result(part)
+    )
     behind = [
         part
         for number, content in enumerate(contents)
@@ -86,14 +91,6 @@ def move_results_first(request: ModelRequest, body: Body, problem: Problem) -> M
         {**body, "messages": [*messages[:first], *changed, *messages[last + 1 :]]},
         "moved the results to the front of their message",
     )
-
-
-def _others(contents: Sequence[Sequence[Any]]) -> Iterator[tuple[int, int]]:
-    """Where what is no result stands in the contents of a message."""
-    for number, content in enumerate(contents):
-        for position, part in enumerate(content):
-            if not _is_result(part):
-                yield number, position
 
 
 def unmark(request: ModelRequest, body: Body, problem: Problem) -> Mended:

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 from ctxkit.messages import Block, ModelRequest
-from ctxkit.validity.editing import ADDED_STUB, Body, Mend, Mended, drop, stub, without
+from ctxkit.validity.editing import ADDED_STUB, Body, Mend, Mended, drop, stub
 from ctxkit.validity.gemini import RULES, calls, is_models, responses
-from ctxkit.validity.problems import Problem
+from ctxkit.validity.problems import Message, Problem
 from ctxkit.wire.native import path
 
-RESPONSE_KEYS = frozenset({"functionResponse", "function_response"})
 
-
-def answer_calls(request: ModelRequest, body: Body, problem: Problem) -> Mended | None:
+def answer_calls(request: ModelRequest, body: Body, problem: Problem) -> Mended:
     """Give every call of a turn one response: stubs for those without, and none too many."""
     index = int(problem.where[1])
     turns = request.turns
     answering = tuple(takewhile(lambda turn: not is_models(turn), turns[index + 1 :]))
     missing, surplus = _matched(list(calls(RULES.message(turns[index]))), list(responses(answering)))
-    done: list[str] = []
-    for response in reversed(surplus):
-        shorter = without(body, response.where, messages_key="contents")
-        if shorter is None:
-            return None
-        body = shorter
-        done.append(f"left out {path(response.where)}")
+    answers = list(_without(answering, surplus))
     if missing:
-        body = {
-            **body,
-            "contents": _answered(body["contents"], index, [stub(request, call) for call in missing]),
-        }
-        done.append(ADDED_STUB)
-    return Mended(body, ", ".join(done))
+        stubs = [stub(request, call) for call in missing]
+        if any(True for _ in responses(answering[:1])):
+            answers[0] = {**answers[0], "parts": [*stubs, *answers[0]["parts"]]}
+        else:
+            answers.insert(0, {"role": "user", "parts": stubs})
+    before, behind = body["contents"][: index + 1], body["contents"][index + 1 + len(answering) :]
+    contents = [*before, *(answer for answer in answers if answer["parts"]), *behind]
+    done = [f"left out {path(response.where)}" for response in surplus] + [ADDED_STUB] * bool(missing)
+    return Mended({**body, "contents": contents}, ", ".join(done))
 
 
 def _matched(called: Sequence[Block], answered: list[Block]) -> tuple[list[Block], list[Block]]:
@@ -55,13 +50,11 @@ def _answers(response: Block, call: Block) -> bool:
     return response.tool == call.tool
 
 
-def _answered(contents: Sequence[Any], index: int, stubs: list[Any]) -> list[Any]:
-    """The contents with stubs beside the responses behind a turn of calls, or in a content of their own."""
-    before, behind = contents[: index + 1], contents[index + 1 :]
-    parts = behind[0].get("parts") or [] if behind else []
-    if any(not RESPONSE_KEYS.isdisjoint(part) for part in parts):
-        return [*before, {**behind[0], "parts": [*stubs, *parts]}, *behind[1:]]
-    return [*before, {"role": "user", "parts": stubs}, *behind]
+def _without(answering: Message, surplus: Sequence[Block]) -> Iterator[Any]:
+    """The contents of the user's turn without some of their parts."""
+    for turn in answering:
+        kept = [block.native for block in turn.blocks if block not in surplus]
+        yield {**turn.native, "parts": kept}
 
 
 MENDS: Mapping[str, Mend] = {

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from ctxkit.errors import BodyError
 from ctxkit.messages import Framing
 from ctxkit.wire.native import dumps, loads
 from ctxkit.wire.sse import Event, EventReader
@@ -31,8 +30,6 @@ _CHECKSUM = struct.Struct(">I")
 _OVERHEAD = _PRELUDE.size + _CHECKSUM.size
 _HEADERS = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
 _STRING = 7
-
-
 _ELEMENTS = json.JSONDecoder()
 _BETWEEN = " \t\r\n[,"
 
@@ -74,9 +71,10 @@ def _decoded(payload: bytes) -> Event | None:
     """The event in a message; `None` where the message is another one, such as an error."""
     try:
         content = mapping(loads(payload)).get("bytes")
-        return Event("", base64.b64decode(content).decode()) if isinstance(content, str) else None
-    except (BodyError, ValueError):
+        data = base64.b64decode(content, validate=True).decode() if isinstance(content, str) else None
+    except ValueError:
         return None
+    return None if data is None else Event("", data)
 
 
 class JsonArrayReader:

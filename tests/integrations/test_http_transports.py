@@ -42,7 +42,7 @@ def comparable(response: Any) -> tuple[Any, ...]:
     """What a caller sees of a response, but for its date and how its body was transferred."""
     left_out = ("date", "content-length", "content-encoding", "transfer-encoding")
     headers = [pair for pair in response.headers.multi_items() if pair[0] not in left_out]
-    return response.status_code, headers, response.content
+    return response.status_code, headers, response.content, sorted(response.extensions)
 
 
 def test_httpx_and_httpx2_are_one_implementation_under_two_names() -> None:

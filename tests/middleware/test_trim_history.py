@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import ctxkit
 from ctxkit.errors import ConfigError
+from ctxkit.flow import ask_model
 from ctxkit.messages import Histories, ModelRequest
 from ctxkit.tokens import block_counter_for, shape_of
+from ctxkit.validity import problems_of
 from support.bodies import (
     ANTHROPIC,
     IMAGE,
@@ -42,7 +44,7 @@ def trim(start: int, target: int, **options: Any) -> ctxkit.TrimHistory:
 
 def sent(middleware: ctxkit.TrimHistory, request: ModelRequest) -> ModelRequest:
     """The request that goes further in."""
-    step = next(ctxkit.Stack(middleware).model_flow(request))
+    step = next(ctxkit.Stack(middleware).wrap_model_call(request, ask_model))
     assert isinstance(step, ModelRequest)
     return step
 
@@ -313,6 +315,7 @@ def test_whatever_is_cleared_the_history_stays_valid_and_clearing_again_changes_
     assert messages == before
     told = [[(block.kind, block.call_id, block.tool) for block in one.blocks()] for one in (request, edited)]
     assert told[0] == told[1]
+    assert problems_of(edited) == problems_of(request)
     for old, new in zip(request.blocks(), edited.blocks(), strict=True):
         assert old.text == new.text or (is_note(new.text) and old.tool == "search")
     assert tokens_of(edited) <= tokens_of(request)

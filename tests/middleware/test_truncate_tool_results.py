@@ -14,6 +14,7 @@ import ctxkit
 from ctxkit.condense import truncate
 from ctxkit.drive import run
 from ctxkit.errors import ConfigError
+from ctxkit.flow import ask_model
 from ctxkit.messages import Histories, ModelRequest, ToolCall, ToolResult
 from ctxkit.testing import ScriptedModel, both, reply
 from ctxkit.tokens import block_counter_for, counter_for
@@ -38,7 +39,7 @@ COUNT = counter_for(None).count
 
 def sent(middleware: ctxkit.TruncateToolResults, request: ModelRequest) -> ModelRequest:
     """The request that goes further in."""
-    step = next(ctxkit.Stack(middleware).model_flow(request))
+    step = next(ctxkit.Stack(middleware).wrap_model_call(request, ask_model))
     assert isinstance(step, ModelRequest)
     return step
 

@@ -74,8 +74,8 @@ def test_a_history_does_not_begin_with_a_function_call() -> None:
     body = contents(content("model", call()), content("user", response()))
     assert broken(body, GEMINI) == [("call_follows_a_users_turn", ("contents", 0))]
     assert said(body, GEMINI) == (
-        "Please ensure that function call turn comes immediately after a user turn or after a function response "
-        "turn."
+        "Please ensure that function call turn comes immediately after a user turn or after a function "
+        "response turn."
     )
     assert broken(contents(content("model", "Hi."), ASK), GEMINI) == []
 
@@ -85,8 +85,8 @@ def test_a_history_does_not_begin_with_a_function_call() -> None:
     [content("user", response("find")), content("user", *[response()] * 3), content("user", "Stop.")],
 )
 def test_there_are_as_many_responses_as_calls(answered: Any) -> None:
-    """`Please ensure that the number of function response parts is equal to the number of function call parts of
-    the function call turn.`"""
+    """`Please ensure that the number of function response parts is equal to the number of function call parts
+    of the function call turn.`"""
     body = contents(ASK, content("model", call("find"), call("read")), answered)
     assert broken(body, GEMINI) == [("calls_and_responses_are_as_many", ("contents", 1))]
     assert "number of function response parts is equal to the number" in said(body, GEMINI)
