@@ -280,7 +280,7 @@ class Stream(Generic[E]):
 
     def close(self) -> None:
         """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
-        if self.opened is not None and not self._started and not self._run.over:
+        if self.opened is not None and not self._started:
             self._started = True
             self._run.went_out(self.opened.finish())
         self._events.close()
@@ -360,7 +360,7 @@ class AsyncStream(Generic[E]):
 
     async def close(self) -> None:
         """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
-        if self.opened is not None and not self._started and not self._run.over:
+        if self.opened is not None and not self._started:
             self._started = True
             self._run.went_out(self.opened.finish())
         await self._events.aclose()

@@ -1,4 +1,4 @@
-"""The one way in which middlewares edit a history, so that every edit is safe in the same manner and is said."""
+"""The one way in which middlewares edit a history, so that every edit is safe and is noted."""
 
 from __future__ import annotations
 

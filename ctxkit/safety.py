@@ -25,7 +25,7 @@ _REFUSED = "safety.refused"
 
 
 def ask_safely(request: ModelRequest) -> Flow[ModelResponse]:
-    """The innermost flow of a model call: asks the driver, with the caller's own request where an edit broke it."""
+    """Ask the driver, innermost: for the caller's own request where an edit broke it."""
     broken = broken_by_edit(request)
     if broken:
         note_fault(f"an edit broke the rule {broken[0].rule}", so=AS_CALLER_MADE_IT)

@@ -71,8 +71,11 @@ class Stack(Middleware):
         @stack.tool
         def read_file(path: str) -> str: ...
         ```
+
+        Raises:
+            AttachError: Nothing of the stack wraps tool calls.
         """
-        return wrap_function(function, self)
+        return wrap_function(function, attached_to_tools(self))
 
     def model_flow(self, request: ModelRequest) -> Flow[ModelResponse]:
         """The whole flow of a model call, for a driver.
@@ -85,6 +88,39 @@ class Stack(Middleware):
     def tool_flow(self, call: ToolCall) -> Flow[ToolResult]:
         """The whole flow of a tool call, for a driver."""
         return self.wrap_tool_call(call, ask_tool)
+
+
+def attached_to_model(middleware: Middleware) -> Stack:
+    """What is attached where a model is called, as a stack.
+
+    Raises:
+        AttachError: Nothing of it wraps model calls, or it is no middleware.
+    """
+    return _attached(
+        middleware,
+        "wrap_model_call",
+        "{} wraps tool calls, and an HTTP transport sees none: attach it with ctxkit.integrations.functions",
+    )
+
+
+def attached_to_tools(middleware: Middleware) -> Stack:
+    """What is attached where tools are run, as a stack.
+
+    Raises:
+        AttachError: Nothing of it wraps tool calls, or it is no middleware.
+    """
+    return _attached(
+        middleware,
+        "wrap_tool_call",
+        "{} wraps model calls, and a tool function makes none: attach it with ctxkit.wrap",
+    )
+
+
+def _attached(middleware: Middleware, hook: str, refusal: str) -> Stack:
+    stack = middleware if isinstance(middleware, Stack) else Stack(middleware)
+    if stack.middlewares and not any(overrides(one, hook) for one in stack.middlewares):
+        raise AttachError(refusal.format(", ".join(type(one).__name__ for one in stack.middlewares)))
+    return stack
 
 
 def overrides(middleware: Middleware, hook: str) -> bool:

@@ -107,8 +107,10 @@ NO_TASK = Task("(no task)")
 _current: ContextVar[Task] = ContextVar("ctxkit.task", default=NO_TASK)
 
 
-def note_fault(where: str, error: Exception | None = None, *, so: str = "the call goes on without it") -> None:
-    """Count a fault of a middleware, or of ctxkit's own, in the running task; the first of its kind is logged.
+def note_fault(
+    where: str, error: Exception | None = None, *, so: str = "the call goes on without it"
+) -> None:
+    """Count a fault of a middleware, or of ctxkit, in the running task; the first of its kind is logged.
 
     Args:
         where: What failed, and how.

@@ -1,4 +1,4 @@
-"""No edit makes a request one that the provider refuses; where one did all the same, the caller's own goes out."""
+"""No edit makes a request one that the provider refuses; where one did, the caller's own goes out."""
 
 from __future__ import annotations
 
@@ -149,3 +149,12 @@ def test_a_side_call_of_a_request_that_is_left_alone_can_still_be_made() -> None
     request = asked(MESSAGES, stream=True).as_it_is()
     assert request.edit(max_tokens=1) is request
     assert request.side_call("summary", max_tokens=1).body["max_tokens"] == 1
+
+
+def test_a_middleware_leaves_a_request_alone_that_is_not_to_be_edited(task: ctxkit.Task) -> None:
+    long = [*MESSAGES[:2], {"role": "user", "content": [{**RESULT, "content": "a long result " * 200}]}]
+    request = asked(long).as_it_is()
+    model = ScriptedModel([reply(text="Seen.")])
+    run(ctxkit.Stack(ctxkit.TruncateToolResults(max_tokens=100)).model_flow(request), model)
+    assert sent(model)[0].raw == b"own"
+    assert task.decisions == ()

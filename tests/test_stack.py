@@ -197,3 +197,12 @@ def test_a_wrong_hook_further_in_is_no_fault_of_the_ones_around_it() -> None:
             lambda: Stack(Named("a", heard), ForgetsToReturn()).model_flow(asked()),
             ScriptedModel([reply("hi")]),
         )
+
+
+def test_a_stack_that_wraps_no_tool_calls_decorates_no_tool() -> None:
+    def look() -> str:
+        return "seen"
+
+    with pytest.raises(AttachError, match=r"TokenMeter wraps model calls.*ctxkit\.wrap"):
+        Stack(TokenMeter()).tool(look)
+    assert Stack().tool(look)() == "seen"

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 
 import ctxkit
-from ctxkit.ledger import Attempt
+from ctxkit.ledger import Attempt, Decision
 from ctxkit.tasks import KEPT_ATTEMPTS, NO_TASK
 from ctxkit.usage import Charge, Usage
 
@@ -141,3 +141,11 @@ def test_a_fault_is_new_once_a_task() -> None:
             True,
         ]
     assert one.faults == {"X: KeyError": 2}
+
+
+def test_the_last_ten_thousand_decisions_of_a_task_are_kept() -> None:
+    with ctxkit.task("long") as task:
+        for number in range(10_002):
+            task.decide(Decision("Mine", "left", "tool_result", ("messages", number), None, None, "why"))
+    assert len(task.decisions) == 10_000
+    assert task.decisions[0].where == ("messages", 2)

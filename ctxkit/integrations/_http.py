@@ -16,7 +16,7 @@ from urllib.parse import quote
 from ctxkit.errors import AttachError, BodyError, CtxkitError, ModelCallFailed
 from ctxkit.flow import Middleware
 from ctxkit.messages import Histories, ModelRequest, ModelResponse
-from ctxkit.stack import Stack, overrides
+from ctxkit.stack import attached_to_model
 from ctxkit.tasks import note_fault
 from ctxkit.wire.framing import CONTENT_TYPES, reader_for, reframed
 from ctxkit.wire.growing import GrowingBodies
@@ -43,22 +43,6 @@ CLOUDS: Mapping[str, str] = {
 _REWRITTEN = (b"content-length", b"content-encoding", b"transfer-encoding")
 # Amazon's signature covers the body.
 _SIGNED = "AWS4-"
-
-
-def model_stack(stack: Middleware) -> Stack:
-    """The stack of what is attached to a transport.
-
-    Raises:
-        AttachError: Nothing of it wraps model calls, or it is no middleware.
-    """
-    made = stack if isinstance(stack, Stack) else Stack(stack)
-    if made.middlewares and not any(overrides(one, "wrap_model_call") for one in made.middlewares):
-        names = ", ".join(type(one).__name__ for one in made.middlewares)
-        raise AttachError(
-            f"{names} wraps tool calls, and an HTTP transport sees none: "
-            f"attach it with ctxkit.integrations.functions"
-        )
-    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +78,7 @@ class HttpCalls:
     """
 
     def __init__(self, stack: Middleware, library: Library) -> None:
-        self.stack = model_stack(stack)
+        self.stack = attached_to_model(stack)
         self.library = library
         self.histories = Histories()
         self._bodies = GrowingBodies()
@@ -140,9 +124,6 @@ class HttpCalls:
             return model_request.origin, request
 
     def _edited(self, request: Any, model_request: ModelRequest) -> Any:
-        origin = model_request.origin
-        if origin is not None and not origin.body:
-            raise BodyError("the caller's body can't be read, and so it can't be changed")
         if request.headers.get("authorization", "").startswith(_SIGNED):
             raise AttachError("the request is signed, and a change would break its signature")
         headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _REWRITTEN]

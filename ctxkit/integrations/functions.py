@@ -9,10 +9,10 @@ from contextvars import copy_context
 from typing import Any, ParamSpec, TypeVar
 
 from ctxkit.drive import run, run_async
-from ctxkit.errors import AttachError, BodyError, FlowError, UnknownToolError
+from ctxkit.errors import BodyError, FlowError, UnknownToolError
 from ctxkit.flow import Middleware
 from ctxkit.messages import Block, Histories, ModelRequest, ModelResponse, ToolCall, ToolResult
-from ctxkit.stack import Stack, overrides
+from ctxkit.stack import Stack, attached_to_tools
 from ctxkit.tool_functions import AsyncToolEdge, ToolEdge, is_async, name_of, wrap_function
 from ctxkit.wire import wire_named
 from ctxkit.wire.native import dumps, loads
@@ -56,7 +56,7 @@ def wrap_tool(
     Raises:
         AttachError: Nothing of the stack wraps tool calls, or the signature can't be read.
     """
-    return wrap_function(function, _tool_stack(stack), name=name, dispatches=dispatches)
+    return wrap_function(function, attached_to_tools(stack), name=name, dispatches=dispatches)
 
 
 def run_tools(answer: Any, tools: Tools, stack: Middleware | None = None) -> Any:
@@ -104,7 +104,7 @@ class _Runner:
         self, tools: Mapping[str, Callable[..., Any]], stack: Middleware | None, response: ModelResponse
     ) -> None:
         self._tools = tools
-        self._stack = Stack() if stack is None else _tool_stack(stack)
+        self._stack = Stack() if stack is None else attached_to_tools(stack)
         self._raises = (*self._stack.raises, FlowError)
         self._wire = response.wire
         self._unreadable = {id(block.native) for block in response.blocks if _is_unreadable(block)}
@@ -163,16 +163,6 @@ def _is_unreadable(block: Block) -> bool:
         return not isinstance(loads(written or "{}"), Mapping)
     except BodyError:
         return True
-
-
-def _tool_stack(stack: Middleware) -> Stack:
-    made = stack if isinstance(stack, Stack) else Stack(stack)
-    if made.middlewares and not any(overrides(one, "wrap_tool_call") for one in made.middlewares):
-        names = ", ".join(type(one).__name__ for one in made.middlewares)
-        raise AttachError(
-            f"{names} wraps model calls, and a tool function makes none: attach it with ctxkit.wrap"
-        )
-    return made
 
 
 def _named(tools: Tools) -> dict[str, Callable[..., Any]]:

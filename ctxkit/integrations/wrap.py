@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ctxkit.errors import AttachError
 from ctxkit.flow import Middleware
-from ctxkit.integrations._http import model_stack
+from ctxkit.stack import attached_to_model
 
 C = TypeVar("C")
 _LIBRARIES = ("httpx2", "httpx")
@@ -48,7 +48,7 @@ def wrap(client: C, stack: Middleware) -> C:
     Raises:
         AttachError: The client can't be wrapped, or nothing of the stack wraps model calls.
     """
-    made = model_stack(stack)
+    made = attached_to_model(stack)
     library = _library_of(client)
     if library is not None:
         return _wrapped_http(client, made, library)  # type: ignore[no-any-return]

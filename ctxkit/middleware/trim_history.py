@@ -87,10 +87,6 @@ class TrimHistory(Middleware):
         )
         return call_next(made)
 
-    def cleared(self, request: ModelRequest) -> dict[Block, str]:
-        """The results that are cleared in a request, and the notes that stand for them."""
-        return _notes(self._state(request))
-
     def _state(self, request: ModelRequest) -> _State:
         fold = _Fold(self, request.model, binds=binds_thinking(request.wire.name, request.model))
         return request.fold(fold.key, fold.start, fold.step)

@@ -239,7 +239,8 @@ def _facts(report: Report, totals: Totals) -> Iterator[tuple[str, str]]:
     recorded = [row.recorded_cost_usd for row in report.tasks if row.recorded_cost_usd is not None]
     if recorded:
         said = sum(recorded, Decimal(0))
-        yield "recorded", f"{_counted(len(recorded), 'task')} cost {dollars(said, whole=said)} by their own logs"
+        tasks = _counted(len(recorded), "task")
+        yield "recorded", f"{tasks} cost {dollars(said, whole=said)} by their own logs"
     faults: Counter[str] = Counter()
     for row in report.tasks:
         faults.update(row.faults)

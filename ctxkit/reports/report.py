@@ -64,7 +64,7 @@ class Report:
                     "format": row.format,
                     "model": row.model,
                     **row.totals.to_dict(),
-                    "recorded_cost_usd": None if row.recorded_cost_usd is None else usd(row.recorded_cost_usd),
+                    "recorded_cost_usd": _usd(row.recorded_cost_usd),
                     "faults": dict(row.faults),
                     "notes": list(row.notes),
                 }
@@ -83,3 +83,7 @@ class Report:
         from ctxkit.reports.notebook import report_html
 
         return report_html(self)
+
+
+def _usd(amount: Decimal | None) -> str | None:
+    return None if amount is None else usd(amount)

@@ -7,6 +7,7 @@ loopback (`ModelServer`) or without any (`ScriptedModel`).
 from __future__ import annotations
 
 from ctxkit.testing.answers import Answer, Reply, Script, failure, hang_up, native, raw, reply, slow
+from ctxkit.testing.checked import checked
 from ctxkit.testing.evidence import needs_evidence
 from ctxkit.testing.flows import AsyncScriptedModel, ScriptedModel, both
 from ctxkit.testing.loopback import ReceivedRequest
@@ -25,6 +26,7 @@ __all__ = [
     "Script",
     "ScriptedModel",
     "both",
+    "checked",
     "failure",
     "from_transcript",
     "hang_up",

@@ -95,7 +95,7 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self._chunks() if "transfer-encoding" in headers else self._sized(headers)
         parsed = None
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             parsed = json.loads(body)
         return ReceivedRequest(self.command, path, query, headers, body, parsed)
 

@@ -57,7 +57,7 @@ def longer_lived_marks_come_first(request: ModelRequest) -> Iterator[Finding]:
 
 def marks_of(request: ModelRequest) -> tuple[Mark, ...]:
     """Every `cache_control` on a block, in the order in which the provider reads them."""
-    return request.fold("cache marks", _marks, lambda marks, turn: marks + _marks(turn))
+    return request.fold(_marks, _marks, lambda marks, turn: marks + _marks(turn))
 
 
 def _marks(turn: Turn) -> tuple[Mark, ...]:

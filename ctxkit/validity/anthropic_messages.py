@@ -46,7 +46,7 @@ def system_message_is_supported(request: ModelRequest) -> Iterator[Finding]:
     version = claude_version(request.model)
     if version is None or version >= SYSTEM_MESSAGES_SINCE:
         return
-    first = request.fold("first system message", lambda head: None, _first_system_message)
+    first = request.fold(_first_system_message, lambda head: None, _first_system_message)
     if first is not None:
         yield Finding(
             ("messages", first, "role"),
@@ -203,9 +203,9 @@ def client_results(message: Message) -> Iterator[Block]:
     return (block for block in blocks if block.kind == "tool_result" and block.client)
 
 
-def there_is_a_message(request: ModelRequest) -> Iterator[Finding]:
+def there_is_a_message(request: ModelRequest, last: Turn) -> Iterator[Finding]:
     """A request has a message."""
-    if not request.turns:
+    if last.parent is None:
         yield Finding(("messages",), "messages: at least one message is required")
 
 
@@ -283,7 +283,7 @@ class ServerTools:
 
 
 def _server_tools(request: ModelRequest) -> ServerTools:
-    return request.fold("server tools", lambda head: ServerTools(), ServerTools.step)
+    return request.fold(ServerTools, lambda head: ServerTools(), ServerTools.step)
 
 
 RULES = Rules(
@@ -305,17 +305,19 @@ RULES = Rules(
         tool_use_has_one_result,
         tool_ids_are_unique,
     ),
-    requests=(
+    endings=(
         there_is_a_message,
+        anthropic_thinking.last_message_is_a_users,
+        anthropic_thinking.last_message_does_not_end_with_thinking,
+        anthropic_thinking.last_message_has_no_thinking_where_it_is_off,
+    ),
+    requests=(
         first_message_is_a_users,
         system_message_is_supported,
         server_tool_use_has_its_result,
         server_result_has_its_tool_use,
         anthropic_cache.at_most_four_blocks_are_marked,
         anthropic_cache.longer_lived_marks_come_first,
-        anthropic_thinking.last_message_is_a_users,
-        anthropic_thinking.last_message_does_not_end_with_thinking,
-        anthropic_thinking.last_message_has_no_thinking_where_it_is_off,
         anthropic_thinking.running_loop_starts_with_thinking,
     ),
 )

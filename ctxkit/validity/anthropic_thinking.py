@@ -30,15 +30,14 @@ def thinking_is_signed(turn: Turn) -> Iterator[Finding]:
             yield Finding(block.where, f"{path(block.where)}: Invalid `signature` in `thinking` block")
 
 
-def last_message_is_a_users(request: ModelRequest) -> Iterator[Finding]:
+def last_message_is_a_users(request: ModelRequest, last: Turn) -> Iterator[Finding]:
     """From Claude 4.6 on, the caller can't begin the answer; models of unknown generation are not judged.
 
     What pauses in a call of the provider's own tool (`pause_turn`) is continued by sending it as it came, so
     only a message that ends in text counts as begun by the caller.
     """
     version = claude_version(request.model)
-    last = _final_assistant(request)
-    if last is None or version is None or version < NO_PREFILL_SINCE:
+    if last.role != "assistant" or version is None or version < NO_PREFILL_SINCE:
         return
     if not last.blocks or last.blocks[-1].kind == "assistant_text":
         yield Finding(
@@ -48,10 +47,9 @@ def last_message_is_a_users(request: ModelRequest) -> Iterator[Finding]:
         )
 
 
-def last_message_does_not_end_with_thinking(request: ModelRequest) -> Iterator[Finding]:
+def last_message_does_not_end_with_thinking(request: ModelRequest, last: Turn) -> Iterator[Finding]:
     """An answer that the caller begins does not end with thinking."""
-    last = _final_assistant(request)
-    if last is not None and last.blocks and last.blocks[-1].kind == "thinking":
+    if last.role == "assistant" and last.blocks and last.blocks[-1].kind == "thinking":
         kind = last.blocks[-1].native["type"]
         where = path(last.blocks[-1].where[:2])
         yield Finding(
@@ -60,13 +58,12 @@ def last_message_does_not_end_with_thinking(request: ModelRequest) -> Iterator[F
         )
 
 
-def last_message_has_no_thinking_where_it_is_off(request: ModelRequest) -> Iterator[Finding]:
+def last_message_has_no_thinking_where_it_is_off(request: ModelRequest, last: Turn) -> Iterator[Finding]:
     """Where a request turns thinking off, an answer that the caller begins has none.
 
     What holds where a request says nothing depends on the model, so that is not judged.
     """
-    last = _final_assistant(request)
-    if last is None or _thinking_type(request) != "disabled":
+    if last.role != "assistant" or _thinking_type(request) != "disabled":
         return
     for block in last.blocks:
         if block.kind == "thinking":
@@ -86,7 +83,7 @@ def running_loop_starts_with_thinking(request: ModelRequest) -> Iterator[Finding
     """
     if _thinking_type(request) != "enabled":
         return
-    loop = request.fold("running loop", lambda head: Loop(), Loop.step)
+    loop = request.fold(Loop, lambda head: Loop(), Loop.step)
     if loop.first is not None and not loop.thinks:
         yield Finding(
             loop.first.where,
@@ -118,11 +115,6 @@ class Loop:
         if turn.role != "assistant" or not turn.blocks:
             return self
         return Loop(turn.blocks[0], self.thinks or turn.blocks[0].kind == "thinking")
-
-
-def _final_assistant(request: ModelRequest) -> Turn | None:
-    last = request.turns[-1:]
-    return last[0] if last and last[0].role == "assistant" else None
 
 
 def _thinking_type(request: ModelRequest) -> object:

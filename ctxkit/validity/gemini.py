@@ -83,21 +83,19 @@ def responses(message: Message) -> Iterator[Block]:
     return (block for block in blocks if block.kind == "tool_result" and block.client)
 
 
-def there_is_a_content(request: ModelRequest) -> Iterator[Finding]:
+def there_is_a_content(request: ModelRequest, last: Turn) -> Iterator[Finding]:
     """A request has a content."""
-    if not request.turns:
+    if last.parent is None:
         yield Finding(("contents",), "* GenerateContentRequest.contents: contents is not specified")
 
 
-def last_content_is_a_users(request: ModelRequest) -> Iterator[Finding]:
+def last_content_is_a_users(request: ModelRequest, last: Turn) -> Iterator[Finding]:
     """A request ends with the user's turn, or with function responses."""
-    turns = request.turns
-    if turns and is_models(turns[-1]):
+    if is_models(last):
+        index = index_of(last)
         several = "multiturn requests ends with a user role or a function response."
         single = "single turn requests end with a user role or the role field is empty."
-        yield Finding(
-            ("contents", len(turns) - 1), f"Please ensure that {several if len(turns) > 1 else single}"
-        )
+        yield Finding(("contents", index), f"Please ensure that {several if index else single}")
 
 
 def first_call_of_a_step_is_signed(request: ModelRequest) -> Iterator[Finding]:
@@ -109,7 +107,7 @@ def first_call_of_a_step_is_signed(request: ModelRequest) -> Iterator[Finding]:
     version = gemini_version(request.model)
     if version is None or version < SIGNED_CALLS_SINCE:
         return
-    for call in request.fold("unsigned calls", lambda head: RunningTurn(), RunningTurn.step).unsigned:
+    for call in request.fold(RunningTurn, lambda head: RunningTurn(), RunningTurn.step).unsigned:
         yield Finding(
             call.where,
             f"Function call is missing a thought_signature in functionCall parts. This is required for tools "
@@ -154,5 +152,6 @@ RULES = Rules(
         calls_and_responses_are_as_many,
         response_follows_its_call,
     ),
-    requests=(there_is_a_content, last_content_is_a_users, first_call_of_a_step_is_signed),
+    endings=(there_is_a_content, last_content_is_a_users),
+    requests=(first_call_of_a_step_is_signed,),
 )

@@ -104,9 +104,9 @@ def results(message: Message) -> Iterator[Block]:
     return (block for turn in message if turn.role == "tool" for block in turn.blocks)
 
 
-def there_is_a_message(request: ModelRequest) -> Iterator[Finding]:
+def there_is_a_message(request: ModelRequest, last: Turn) -> Iterator[Finding]:
     """A request has a message."""
-    if not request.turns:
+    if last.parent is None:
         yield Finding(
             ("messages",),
             "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty "
@@ -118,5 +118,5 @@ RULES = Rules(
     continues=continues,
     turns=(role_is_known, tool_message_names_its_call, function_message_names_its_function),
     exchanges=(tool_call_has_its_message, tool_message_has_its_call, tool_call_has_one_message),
-    requests=(there_is_a_message,),
+    endings=(there_is_a_message,),
 )

@@ -14,8 +14,6 @@ from ctxkit.messages import Block, ModelRequest, Turn
 from ctxkit.validity.problems import Finding, Message, Rules, index_of
 from ctxkit.validity.seen import Seen, is_seen, with_ids
 
-# Items that stand for others which the request does not show.
-HIDING = frozenset({"item_reference", "compaction"})
 PROMPTING_ROLES = frozenset({"user", "system", "developer"})
 
 
@@ -53,18 +51,21 @@ def call_has_its_output(request: ModelRequest) -> Iterator[Finding]:
 def output_has_its_call(request: ModelRequest) -> Iterator[Finding]:
     """Every output answers a call of the input.
 
-    Where the provider keeps a part of the history (`previous_response_id`, a conversation) or an item stands
-    for others, the call may be one that the input does not show.
+    Where the provider keeps a part of the history (`previous_response_id`, a conversation, an item that is
+    only referred to) or compacted it, the call may be one that the input does not show.
     """
-    if request.wire.has_server_state(request.body) or request.fold("hides", lambda head: False, _hides):
+    unexpected = _pairs(request).unexpected
+    if not unexpected or request.wire.has_server_state(request.body):
         return
-    for output in _pairs(request).unexpected:
+    if request.fold(_is_compacted, lambda head: False, _is_compacted):
+        return
+    for output in unexpected:
         kind = output.native["type"].replace("_", " ")
         yield Finding(output.where, f"No tool call found for {kind} with call_id {output.call_id}.")
 
 
-def _hides(hides: bool, turn: Turn) -> bool:
-    return hides or turn.role in HIDING
+def _is_compacted(before: bool, turn: Turn) -> bool:
+    return before or turn.role == "compaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,14 @@ class Pairs:
 
 
 def _pairs(request: ModelRequest) -> Pairs:
-    return request.fold("calls and outputs", lambda head: Pairs(), Pairs.step)
+    return request.fold(Pairs, lambda head: Pairs(), Pairs.step)
 
 
 def item_ids_are_unique(request: ModelRequest) -> Iterator[Finding]:
     """No item stands in the input twice; Grok takes such requests, as recorded ones show."""
     if (request.model or "").startswith("grok"):
         return
-    for turn in request.fold("item ids", lambda head: Ids(), Ids.step).repeated:
+    for turn in request.fold(Ids, lambda head: Ids(), Ids.step).repeated:
         name = turn.native["id"]
         said = f"Duplicate item found with id {name}. Remove duplicate items from your input and try again."
         yield Finding(("input", index_of(turn)), said)

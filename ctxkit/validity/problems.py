@@ -52,12 +52,14 @@ class Rules:
         continues: Whether the provider reads a turn as more of the message before it.
         turns: What a turn shows by itself; the head is asked, too.
         exchanges: What a message and the next one show together; either is empty at an end of the history.
+        endings: What the last turn shows in its request; it is the head where there is no message.
         requests: What only a whole request shows. They fold, and never walk over all turns.
     """
 
     continues: Callable[[Turn], bool]
     turns: tuple[Callable[[Turn], Iterator[Finding]], ...] = ()
     exchanges: tuple[Callable[[Message, Message], Iterator[Finding]], ...] = ()
+    endings: tuple[Callable[[ModelRequest, Turn], Iterator[Finding]], ...] = ()
     requests: tuple[Callable[[ModelRequest], Iterator[Finding]], ...] = ()
 
     def problems(self, request: ModelRequest) -> tuple[Problem, ...]:
@@ -68,8 +70,13 @@ class Rules:
         """
         lasting = request.fold(("validity", request.wire.name), self._of_turn, self._step)
         last = (request.head, *request.turns[-1:])[-1]
-        ending = self._of_message(last) + self._of_exchange(self.message(last), ())
-        return lasting + ending + _named((rule.__name__, rule(request)) for rule in self.requests)
+        return (
+            *lasting,
+            *self._of_message(last),
+            *self._of_exchange(self.message(last), ()),
+            *_named((rule.__name__, rule(request, last)) for rule in self.endings),
+            *_named((rule.__name__, rule(request)) for rule in self.requests),
+        )
 
     def message(self, last: Turn) -> Message:
         """The turns of the message that ends with this one; none where that is the head."""

@@ -134,6 +134,12 @@ def test_error_lines_keep_their_order_and_each_is_said_once() -> None:
     assert kept == ["ERROR: first", "ERROR: second", "ERROR: third"]
 
 
+def test_an_error_line_that_stands_in_the_start_or_the_end_is_not_said_again() -> None:
+    for number in (*range(20, 50), *range(-30, 0)):
+        cut = truncate(log(2_000, **{f"line_{number}": "ERROR: disk full"}), max_tokens=1_000)
+        assert cut.count("ERROR: disk full") == 1
+
+
 def test_where_not_all_errors_fit_the_first_and_the_last_stay() -> None:
     text = "\n".join(f"ERROR number {number} of many" for number in range(5_000))
     kept = [int(number) for number in re.findall(r"ERROR number (\d+)", truncate(text, max_tokens=500))]

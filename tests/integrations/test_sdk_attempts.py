@@ -38,7 +38,7 @@ def test_every_retry_is_an_attempt_and_refused_ones_cost_nothing(sdk: Sdk, task:
 
 def test_an_attempt_that_timed_out_may_have_been_billed(sdk: Sdk, task: ctxkit.Task) -> None:
     script = [slow(reply(), seconds=30), reply("Yes.")]
-    options = {"timeout": 0.05, "max_retries": 0}
+    options = {"timeout": httpx2.Timeout(30, read=0.05), "max_retries": 0}
     with ModelServer(script) as server, sdk.wrapped(server, ctxkit.TokenMeter(), **options) as client:
         with pytest.raises(sdk.module.APITimeoutError):
             sdk.create(client)
@@ -128,19 +128,20 @@ def test_a_call_that_is_cancelled_is_unknown_and_leaks_nothing(
 
     async def cancel(client: Any, server: ModelServer) -> None:
         seen = len(server.requests)
-        asking = asyncio.create_task(ask(client))
+        arrived = asyncio.Event()
+        asking = asyncio.create_task(ask(client, arrived))
         while len(server.requests) == seen:
             await asyncio.sleep(0.001)
-        await asyncio.sleep(0.02)
+        if streamed:
+            await arrived.wait()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    async def ask(client: Any) -> None:
-        answer = await sdk.call(client, stream=streamed)
-        async for _ in answer:
-            pass
+    async def ask(client: Any, arrived: asyncio.Event) -> None:
+        async for _ in await sdk.call(client, stream=streamed):
+            arrived.set()
 
     limits = httpx2.Limits(max_connections=1)
     script = [ANSWER if streamed else slow(ANSWER, seconds=30)] * 2

@@ -148,7 +148,9 @@ def test_a_stream_that_is_dropped_is_booked(sdk: Sdk, task: ctxkit.Task) -> None
         async for _ in await sdk.call(client, question(1), stream=True):
             break
         gc.collect()
-        await asyncio.sleep(0.02)
+        for _ in range(1_000):
+            if not task.attempts:
+                await asyncio.sleep(0.001)
 
     with ModelServer(echo) as server, sdk.wrapped(server, ctxkit.TokenMeter()) as client:
         sdk.wait((drop_async if sdk.awaits else drop)(client))

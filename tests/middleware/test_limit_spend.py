@@ -6,6 +6,7 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,9 +18,9 @@ from ctxkit.drive import run, run_async
 from ctxkit.errors import ConfigError, ModelCallFailed, SpendLimitReached
 from ctxkit.flow import Flow, Middleware, ModelNext, done
 from ctxkit.messages import ModelRequest, ModelResponse
-from ctxkit.testing import ScriptedModel, failure, hang_up, reply
+from ctxkit.testing import ScriptedModel, failure, hang_up, native, reply
 from ctxkit.tokens import block_counter_for, shape_of
-from support.bodies import ANTHROPIC, answer_to, of_body, request_of, user
+from support.bodies import ANTHROPIC, answer_body, answer_to, of_body, request_of, user
 from support.streams import END, Runner, Streamed, asking
 
 CLAUDE = "claude-sonnet-5"  # 2 dollars a million tokens of input, 10 of output, 0.20 read from the cache
@@ -105,10 +106,38 @@ def test_a_prompt_that_is_in_the_cache_is_foreseen_at_the_price_of_reading_it(
     assert refused(short, request).spent == cost
 
 
+def test_an_answer_that_nobody_was_asked_for_says_nothing_about_the_cache(task: ctxkit.Task) -> None:
+    class Remembers(Middleware):
+        def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+            body = answer_body(ANTHROPIC, usage={"input_tokens": 0, "cache_read_input_tokens": 9_000})
+            return done(ModelResponse(request.wire, body, request, local=True))
+
+    limit = ctxkit.LimitSpend(max_cost_usd="0.003")
+    run(ctxkit.Stack(limit, Remembers()).model_flow(asked()), ScriptedModel([]))
+    assert refused(limit, asked("word " * 2_000)).spent == 0
+
+
 def test_a_model_without_a_known_price_counts_as_nothing(task: ctxkit.Task) -> None:
     limit = ctxkit.LimitSpend(max_cost_usd="0.01")
     for _ in range(3):
         ask(limit, ScriptedModel([used(10_000_000, 0)]), asked(model="my-fine-tune"))
+
+
+def test_the_price_depends_on_who_is_asked(task: ctxkit.Task) -> None:
+    request = replace(asked(model="llama-3.3-70b-versatile"), provider="groq")
+    limit = ctxkit.LimitSpend(max_cost_usd="0.5")
+    ask(limit, ScriptedModel([used(1_000_000, 0)]), request)
+    assert refused(limit, request).spent == Decimal("0.59")
+
+
+def test_a_refusal_without_output_counts_as_a_request_and_costs_nothing(task: ctxkit.Task) -> None:
+    """Anthropic's release notes: a refusal before any output is not billed, though its usage shows tokens."""
+    usage = {"input_tokens": 1_000_000, "output_tokens": 1}
+    body = answer_body(ANTHROPIC, content=[], stop_reason="refusal", usage=usage)
+    limit = ctxkit.LimitSpend(max_cost_usd="0.5", max_requests=2)
+    for _ in range(2):
+        ask(limit, ScriptedModel([native(body)]))
+    assert refused(limit).unit == "requests"
 
 
 def test_nested_tasks_count_in_every_task_around_them(task: ctxkit.Task) -> None:
@@ -225,9 +254,10 @@ def test_an_answer_that_nobody_was_asked_for_counts_as_nothing(task: ctxkit.Task
         def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
             return done(ModelResponse(request.wire, answer_to(request).body, request, local=True))
 
-    limit = ctxkit.LimitSpend(max_requests=1)
+    limit = ctxkit.LimitSpend(max_requests=1, max_tokens=150)
     for _ in range(3):
         run(ctxkit.Stack(limit, Remembers()).model_flow(asked()), ScriptedModel([]))
+    ask(limit, ScriptedModel([reply("hi")]))
 
 
 def test_an_attempt_that_was_not_billed_counts_as_nothing(task: ctxkit.Task) -> None:

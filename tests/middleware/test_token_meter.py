@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -219,6 +220,23 @@ def test_an_answer_that_ends_early_without_an_error_is_unknown(task: ctxkit.Task
     assert (booked(task).outcome, booked(task).usage) == ("unknown", None)
 
 
+def test_of_an_answer_that_ends_early_the_prompt_is_booked_with_its_cache(task: ctxkit.Task) -> None:
+    usage = {
+        "input_tokens": 10,
+        "output_tokens": 1,
+        "cache_read_input_tokens": 500,
+        "cache_creation_input_tokens": 90,
+    }
+    body = answer_body(ANTHROPIC, usage=usage)
+    edge = Edge(lambda request: ModelResponse(request.wire, body, request, complete=False))
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, ["word " * 2_000]))
+    metered(request, edge, ctxkit.TruncateToolResults(max_tokens=500))
+    attempt = booked(task)
+    assert attempt.usage == ctxkit.Usage(600, None, cache_read_tokens=500, cache_write_tokens=90)
+    assert sum(share.input_tokens for share in attempt.shares) == 600
+    assert (attempt.charge, attempt.cut_tokens) == (None, 0)
+
+
 def test_an_answer_that_a_middleware_made_costs_nothing_and_is_not_booked(task: ctxkit.Task) -> None:
     class Remembers(Middleware):
         def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
@@ -247,6 +265,15 @@ def test_a_model_without_a_known_price_costs_none_and_keeps_its_tokens(task: ctx
     assert sum(share.input_tokens for share in attempt.shares) == 100
     assert task.totals.requests_unpriced == 1
     assert task.report().totals.to_dict()["cost_usd"] is None
+
+
+def test_the_price_depends_on_who_is_asked(task: ctxkit.Task) -> None:
+    request = replace(request_of(OPENAI, [user("hi")]), provider="groq")
+    body = answer_body(
+        OPENAI, model="llama-3.3-70b-versatile", usage={"prompt_tokens": 1_000_000, "completion_tokens": 0}
+    )
+    metered(request, ScriptedModel([native(body)]))
+    assert task.totals.cost_usd == Decimal("0.59")
 
 
 def test_a_refusal_without_output_is_free(task: ctxkit.Task) -> None:

@@ -1,4 +1,4 @@
-"""`TrimHistory` where a model binds its thinking: edits wait for the user's turn, and what they break is left out.
+"""`TrimHistory` where thinking is bound: edits wait for the user's turn, and what they break is left out.
 
 Anthropic, preserved thinking: a replayed thinking block counts only if all earlier content equals that under
 which it was made, and the thinking of the running tool loop must be sent as it came.
@@ -150,7 +150,9 @@ def test_no_thinking_is_ever_sent_behind_an_edit_that_it_was_not_made_under(kind
         else:
             raw = [*raw, *loop(f"call_{number}", thinking="hm" if kind == "thinking loop" else "")]
         for place in range(len(messages), len(raw)):
-            if any(part.get("type") == "thinking" for part in raw[place]["content"] if isinstance(part, dict)):
+            if any(
+                part.get("type") == "thinking" for part in raw[place]["content"] if isinstance(part, dict)
+            ):
                 made_under[place] = json.dumps([*messages, *raw[len(messages) : place]])
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ctxkit
 from ctxkit.errors import ConfigError
 from ctxkit.flow import ask_model
-from ctxkit.messages import Histories, ModelRequest
+from ctxkit.messages import Block, Histories, ModelRequest
 from ctxkit.tokens import block_counter_for, shape_of
 from ctxkit.validity import problems_of
 from support.bodies import (
@@ -126,11 +126,15 @@ def test_a_result_without_its_call_is_cleared_too(wire: str) -> None:
 
 def test_images_stay_and_the_texts_between_them_become_one_note() -> None:
     content = [{"type": "text", "text": TEXT}, IMAGE, {"type": "text", "text": TEXT}]
-    messages = [calls(ANTHROPIC, "a", "b"), *results(ANTHROPIC, {"a": content, "b": [IMAGE]})]
-    first, second = trimmed(trim(100, 0), ANTHROPIC, messages)
+    little = [IMAGE, {"type": "text", "text": "A cat."}]
+    messages = [
+        calls(ANTHROPIC, "a", "b", "c"),
+        *results(ANTHROPIC, {"a": content, "b": [IMAGE], "c": little}),
+    ]
+    first, *others = trimmed(trim(100, 0), ANTHROPIC, messages)
     assert [part["type"] for part in first] == ["text", "image"]
     assert is_note(first[0]["text"])
-    assert second == [IMAGE]
+    assert others == [[IMAGE], little]
 
 
 @pytest.mark.parametrize("content", ["", None, "short", "word " * 25, []])
@@ -230,6 +234,20 @@ def test_a_new_process_sends_the_same_bytes(wire: str) -> None:
             assert json.dumps(sent(middleware, request_of(wire, read_anew)).body) == json.dumps(known)
 
 
+def test_middlewares_with_other_settings_decide_for_themselves() -> None:
+    messages, histories = rounds(ANTHROPIC, [TEXT] * 3, tool="read_plan"), Histories()
+    cleared = [
+        [is_note(text) for text in trimmed(middleware, ANTHROPIC, messages, histories=histories)]
+        for middleware in (
+            trim(1, 0),
+            trim(1, 0, keep_steps=1),
+            trim(1, 0, exempt=["read_*"]),
+            trim(9_000, 0),
+        )
+    ]
+    assert cleared == [[True] * 3, [True, True, False], [False] * 3, [False] * 3]
+
+
 def thinking_rounds(*thoughts: str) -> list[Any]:
     """A round of calls for each thought; an empty one is none."""
     messages = [user("Look.")]
@@ -304,6 +322,11 @@ HISTORIES = st.tuples(st.sampled_from(WIRES), st.lists(ROUNDS, max_size=12)).map
 )
 
 
+def keeps(block: Block, model: str) -> bool:
+    """Whether a block is never left out: of a model that binds its thinking, the thinking may be."""
+    return model == FREE or block.kind != "thinking"
+
+
 @given(HISTORIES, SETTINGS, st.sampled_from([BINDS, FREE]))
 def test_whatever_is_cleared_the_history_stays_valid_and_clearing_again_changes_nothing(
     drawn: tuple[str, list[Any]], middleware: ctxkit.TrimHistory, model: str
@@ -313,11 +336,11 @@ def test_whatever_is_cleared_the_history_stays_valid_and_clearing_again_changes_
     request = request_of(wire, messages, model=model)
     edited = sent(middleware, request)
     assert messages == before
-    told = [[(block.kind, block.call_id, block.tool) for block in one.blocks()] for one in (request, edited)]
-    assert told[0] == told[1]
-    assert problems_of(edited) == problems_of(request)
-    for old, new in zip(request.blocks(), edited.blocks(), strict=True):
+    blocks = [[block for block in one.blocks() if keeps(block, model)] for one in (request, edited)]
+    for old, new in zip(*blocks, strict=True):
+        assert (old.kind, old.call_id, old.tool) == (new.kind, new.call_id, new.tool)
         assert old.text == new.text or (is_note(new.text) and old.tool == "search")
+    assert problems_of(edited) == problems_of(request)
     assert tokens_of(edited) <= tokens_of(request)
     assert sent(middleware, edited) is edited
 

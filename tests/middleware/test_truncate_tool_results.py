@@ -224,14 +224,24 @@ def test_a_text_that_is_too_long_to_be_counted_whole_is_within_its_limit_all_the
 
 
 def test_the_models_own_encoding_counts() -> None:
-    """A text that the two encodings count differently."""
-    text = "多语言文本处理" * 200
-    for model in ("gpt-4-0613", "gpt-4o"):
-        limit = counter_for(model).count(text) - 1
-        request = request_of(ANTHROPIC, rounds(ANTHROPIC, [text]), model=model)
-        cut = sent(ctxkit.TruncateToolResults(max_tokens=limit), request)
-        assert cut is not request
-        assert sent(ctxkit.TruncateToolResults(max_tokens=limit + 1), request) is request
+    """A text that the two encodings count differently, in one history that both models are asked about."""
+    text, histories = "多语言文本处理" * 200, Histories()
+    middleware = ctxkit.TruncateToolResults(max_tokens=counter_for("gpt-4o").count(text))
+    edited = {}
+    for model in ("gpt-4o", "gpt-4-0613"):
+        request = request_of(ANTHROPIC, rounds(ANTHROPIC, [text]), model=model, histories=histories)
+        edited[model] = sent(middleware, request) is not request
+    assert edited == {"gpt-4o": False, "gpt-4-0613": True}
+
+
+def test_middlewares_with_other_settings_decide_for_themselves() -> None:
+    histories = Histories()
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, [LONG]), histories=histories)
+    for options in ({}, {"per_tool": {"search": 300}}, {"exempt": ["search"]}, {"max_tokens": 400}):
+        middleware = ctxkit.TruncateToolResults(**{"max_tokens": 500, **options})
+        limit = middleware.limit("search")
+        (text,) = result_texts(ANTHROPIC, sent(middleware, request).body["messages"])
+        assert text == (LONG if limit is None else truncate(LONG, max_tokens=limit))
 
 
 def test_a_request_that_makes_no_sense_goes_out_as_it_is() -> None:

@@ -318,5 +318,7 @@ def test_an_answer_of_unknown_length_leaves_the_input_in_the_sums() -> None:
 
 
 def test_what_the_logs_themselves_say_it_cost_is_said() -> None:
-    rows = [TaskRow("a", "pi", "m", Totals(), recorded_cost_usd=Decimal("0.25")), TaskRow("b", "pi", "m", Totals())]
-    assert "1 task cost $0.2500 by their own logs" in report_text(Report(rows))
+    told = TaskRow("a", "pi", "m", Totals(), recorded_cost_usd=Decimal("0.25"))
+    assert "1 task cost $0.2500 by their own logs" in report_text(
+        Report([told, TaskRow("b", "pi", "m", Totals())])
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.bodies import ANTHROPIC, OPENAI, WIRES, calls, request_of, user
-from support.runs import run as recorded
 
 from ctxkit.drive import run
 from ctxkit.flow import ask_model
 from ctxkit.testing import ScriptedModel, from_transcript, needs_evidence
+from support.bodies import ANTHROPIC, OPENAI, WIRES, calls, request_of, user
+from support.runs import run as recorded
 
 FOUND = "BX-1042 and HAT172 cost 105 (Rossi, 14:00:00)"
 
