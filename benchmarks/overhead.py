@@ -23,6 +23,7 @@ import ctxkit
 from ctxkit.testing import ModelServer, reply
 
 SIZES = {"1 KB": (3, 300), "100 KB": (41, 2_400), "1 MB": (457, 2_250)}
+STEP_CHARS = 300
 MODEL = "claude-sonnet-5"
 OPENAI_MODEL = "gpt-4.1"
 Call = Callable[[list[dict[str, Any]]], object]
@@ -76,11 +77,18 @@ def milliseconds(call: Call, messages: list[dict[str, Any]]) -> float:
     return (time.thread_time() - started) * 1_000
 
 
-def compare(plain: Call, wrapped: Call, messages: list[dict[str, Any]], rounds: int) -> dict[str, float]:
-    """Medians of both, measured in turns: the CPU time of the calling thread, without the server's."""
-    for call in (plain, wrapped):
-        call(messages)
-    pairs = [(milliseconds(plain, messages), milliseconds(wrapped, messages)) for _ in range(rounds)]
+def compare(plain: Call, wrapped: Call, size: str, rounds: int, *, wire: str) -> dict[str, float]:
+    """Medians of both, measured in turns: the CPU time of the calling thread, without the server's.
+
+    Every round sends the history and one short step more, as a loop does: what is new has to be read and
+    counted.
+    """
+    messages = history(*SIZES[size], wire=wire)
+    pairs = []
+    for number in range(rounds + 2):
+        messages = [*messages, *step(number * 2 + 10_000, STEP_CHARS, wire=wire)]
+        pairs.append((milliseconds(plain, messages), milliseconds(wrapped, messages)))
+    del pairs[:2]
     base = statistics.median(first for first, _ in pairs)
     added = statistics.median(second - first for first, second in pairs)
     return {"plain_ms": base, "added_ms": added, "share": added / base}
@@ -91,15 +99,15 @@ def sizes(rounds: int) -> list[dict[str, Any]]:
     with ModelServer(lambda body, n: USAGE_REPLY, price_cache=False) as server:
         plain = anthropic.Anthropic(base_url=server.url, api_key="none")
         chat = openai.OpenAI(base_url=f"{server.url}/v1", api_key="none")
-        for size, (messages, chars) in SIZES.items():
+        for size in SIZES:
             for sdk, wire, call, client in (
                 ("anthropic", "anthropic_messages", anthropic_call, plain),
                 ("openai", "openai_chat", openai_call, chat),
             ):
-                made = history(messages, chars, wire=wire)
-                body = len(json.dumps(made))
+                count, chars = SIZES[size]
+                body = len(json.dumps(history(count, chars, wire=wire)))
                 few = rounds if size != "1 MB" or sdk == "anthropic" else max(5, rounds // 4)
-                row = compare(call(client), call(ctxkit.wrap(client, stack())), made, few)  # type: ignore[arg-type]
+                row = compare(call(client), call(ctxkit.wrap(client, stack())), size, few, wire=wire)  # type: ignore[arg-type]
                 rows.append({"size": size, "body_kb": body / 1_000, "sdk": sdk, **row})
     return rows
 

@@ -59,8 +59,7 @@ def left(request: ModelRequest, block: Block, *, by: str, reason: str) -> None:
 
 def _note(request: ModelRequest, block: Block, by: str, action: Action, reason: str) -> None:
     memo, key = request.turns[int(block.where[1])].memo, ("edits", by, action, block.where)
-    if key in memo:
-        return
-    memo[key] = True
-    decision = Decision(by, action, block.kind, block.where, block.tool, block.call_id, reason)
-    current_task().decide(decision)
+    task = current_task()
+    if memo.get(key) is not task:
+        memo[key] = task
+        task.decide(Decision(by, action, block.kind, block.where, block.tool, block.call_id, reason))

@@ -1,8 +1,4 @@
-"""What Anthropic's Messages API refuses about `cache_control`.
-
-Source: Anthropic's docs "Prompt caching" as public repositories quote them, and bug reports there, read on
-2026-11-30.
-"""
+"""What Anthropic's Messages API refuses about `cache_control`; its words are second hand."""
 
 from __future__ import annotations
 
@@ -33,6 +29,8 @@ def at_most_four_blocks_are_marked(request: ModelRequest) -> Iterator[Finding]:
     """At most four blocks of tools, system and messages carry a `cache_control`.
 
     One at the top level of the body counts as well, unless the last block has one anyway.
+
+    Source: docs "Prompt caching", Wei-Shaw/sub2api#176; read on 2026-11-30.
     """
     marks = marks_of(request)
     found = len(marks) + marks_by_itself(request, marks)
@@ -43,7 +41,10 @@ def at_most_four_blocks_are_marked(request: ModelRequest) -> Iterator[Finding]:
 
 
 def longer_lived_marks_come_first(request: ModelRequest) -> Iterator[Finding]:
-    """What is kept for an hour stands in front of what is kept for five minutes."""
+    """What is kept for an hour stands in front of what is kept for five minutes.
+
+    Source: docs "Prompt caching" and the error text in public bug reports; read on 2026-11-30.
+    """
     behind = dropwhile(lambda mark: mark.ttl != "5m", marks_of(request))
     for where, ttl in behind:
         if ttl == "1h":

@@ -75,13 +75,17 @@ def move_results_first(request: ModelRequest, body: Body, problem: Problem) -> M
         if not _is_result(part)
     )
     behind = [
-        part
+        (number, position)
         for number, content in enumerate(contents)
         for position, part in enumerate(content)
         if _is_result(part) and (number, position) > place
     ]
-    kept = [[part for part in content if not any(part is one for one in behind)] for content in contents]
-    kept[place[0]][place[1] : place[1]] = behind
+    kept = [
+        [part for position, part in enumerate(content) if (number, position) not in behind]
+        for number, content in enumerate(contents)
+    ]
+    moved = [contents[number][position] for number, position in behind]
+    kept[place[0]][place[1] : place[1]] = moved
     changed = [
         {**message, "content": content}
         for message, content in zip(messages[first : last + 1], kept, strict=True)

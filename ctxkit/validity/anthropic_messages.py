@@ -1,9 +1,8 @@
 """What Anthropic's Messages API refuses about messages, tool calls and their results.
 
-Rules on thinking stand in `anthropic_thinking`, those on the prompt cache in `anthropic_cache`. Where no
-other source is named, a rule and the provider's words for it are second hand: from Anthropic's docs "Handle
-tool calls" and "Server tools" as public repositories quote them, and from bug reports there, read on
-2026-11-30. All of them were checked against the recorded requests of the shared data.
+Rules on thinking stand in `anthropic_thinking`, those on the prompt cache in `anthropic_cache`. The
+provider's words are second hand: from its docs as public repositories quote them, and from bug reports there.
+All rules were held against recorded requests that were answered.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def continues(turn: Turn) -> bool:
 def role_is_known(turn: Turn) -> Iterator[Finding]:
     """A message is a user's or an assistant's; from Claude 4.8 on it may be a system's, too.
 
-    Source: recorded requests to Opus 4.8 and Fable 5, and a client's list of what Sonnet 4.6 refuses.
+    Source: the error text in public code, and recorded requests to Opus 4.8 and Fable 5; read on 2026-11-30.
     """
     if turn.parent is not None and turn.role not in ("user", "assistant", "system"):
         allowed = 'Allowed roles are "user" or "assistant".'
@@ -42,7 +41,11 @@ def role_is_known(turn: Turn) -> Iterator[Finding]:
 
 
 def system_message_is_supported(request: ModelRequest) -> Iterator[Finding]:
-    """Up to Claude 4.7, no message is a system's; models of unknown generation are not judged."""
+    """Up to Claude 4.7, no message is a system's; models of unknown generation are not judged.
+
+    Source: the error text in public code, and a client that keeps system messages from Sonnet 4.6; read
+    on 2026-11-30.
+    """
     version = claude_version(request.model)
     if version is None or version >= SYSTEM_MESSAGES_SINCE:
         return
@@ -60,7 +63,10 @@ def _first_system_message(first: int | None, turn: Turn) -> int | None:
 
 
 def block_stands_in_its_role(turn: Turn) -> Iterator[Finding]:
-    """Calls stand in an assistant's message, results of the client's tools in a user's."""
+    """Calls stand in an assistant's message, results of the client's tools in a user's.
+
+    Source: the error text in public bug reports; read on 2026-11-30.
+    """
     for block in turn.blocks:
         role = {"tool_call": "assistant", "tool_result": "user"}.get(block.kind)
         if role is not None and block.client and turn.role != role:
@@ -73,6 +79,8 @@ def text_is_not_empty(turn: Turn) -> Iterator[Finding]:
     """A text block has text in it, and not only white space.
 
     White space between cited texts, as answers with a web search have it, is not judged.
+
+    Source: anthropics/claude-code#23390, home-assistant/core#175637; read on 2026-11-30.
     """
     cited = any(mapping(block.native).get("citations") for block in turn.blocks)
     for block in turn.blocks:
@@ -85,7 +93,10 @@ def text_is_not_empty(turn: Turn) -> Iterator[Finding]:
 
 
 def marked_text_is_not_empty(turn: Turn) -> Iterator[Finding]:
-    """No empty text carries a `cache_control`."""
+    """No empty text carries a `cache_control`.
+
+    Source: dario#1066, anthropics/claude-code#50082; read on 2026-11-30.
+    """
     for block in turn.blocks:
         if block.kind in TEXT_KINDS and not block.text and mapping(block.native).get("cache_control"):
             yield Finding(
@@ -105,7 +116,10 @@ def compaction_is_not_empty(turn: Turn) -> Iterator[Finding]:
 
 
 def tool_id_has_its_form(turn: Turn) -> Iterator[Finding]:
-    """The id of a call is made of letters, digits, `_` and `-`; other providers' ids may not be."""
+    """The id of a call is made of letters, digits, `_` and `-`; other providers' ids may not be.
+
+    Source: anomalyco/opencode#1279, QwenLM/qwen-code#8160; read on 2026-11-30.
+    """
     for block in turn.blocks:
         if block.client and not TOOL_ID.fullmatch(block.call_id or ""):
             key = "tool_use.id" if block.kind == "tool_call" else "tool_result.tool_use_id"
@@ -114,7 +128,10 @@ def tool_id_has_its_form(turn: Turn) -> Iterator[Finding]:
 
 
 def message_is_not_empty(left: Message, right: Message) -> Iterator[Finding]:
-    """Every message has content, but for the assistant's where it is the last."""
+    """Every message has content, but for the assistant's where it is the last.
+
+    Source: tidyverse/ellmer#709, anthropics/claude-code#6774; read on 2026-11-30.
+    """
     for turn in left:
         last = not right and turn is left[-1]
         if not turn.blocks and not (last and turn.role == "assistant"):
@@ -127,7 +144,10 @@ def message_is_not_empty(left: Message, right: Message) -> Iterator[Finding]:
 
 
 def tool_use_has_its_result(left: Message, right: Message) -> Iterator[Finding]:
-    """Every call is answered in the very next message: all calls of a parallel batch, not some of them."""
+    """Every call is answered in the very next message: all calls of a parallel batch, not some of them.
+
+    Source: docs "Handle tool calls", anthropics/claude-code#1237; read on 2026-11-30.
+    """
     answered = {block.call_id for block in client_results(right)}
     for call in client_calls(left):
         if call.call_id not in answered:
@@ -135,7 +155,10 @@ def tool_use_has_its_result(left: Message, right: Message) -> Iterator[Finding]:
 
 
 def tool_results_come_first(left: Message, right: Message) -> Iterator[Finding]:
-    """Results stand in front of everything else in their message."""
+    """Results stand in front of everything else in their message.
+
+    Source: docs "Handle tool calls" and "Server tools"; read on 2026-11-30.
+    """
     calls = {call.call_id: call for call in client_calls(left)}
     behind = False
     for block in (block for turn in right for block in turn.blocks):
@@ -155,7 +178,10 @@ def _unanswered(call: Block) -> str:
 
 
 def tool_result_has_its_tool_use(left: Message, right: Message) -> Iterator[Finding]:
-    """Every result answers a call of the message right before."""
+    """Every result answers a call of the message right before.
+
+    Source: anthropics/claude-code#8484, openclaw/openclaw#8525; read on 2026-11-30.
+    """
     called = {call.call_id for call in client_calls(left)}
     for result in client_results(right):
         if result.call_id not in called:
@@ -168,7 +194,10 @@ def tool_result_has_its_tool_use(left: Message, right: Message) -> Iterator[Find
 
 
 def tool_use_has_one_result(left: Message, right: Message) -> Iterator[Finding]:
-    """No call is answered twice."""
+    """No call is answered twice.
+
+    Source: the error text in public tests of clients; read on 2026-11-30.
+    """
     waiting = [call.call_id for call in client_calls(left)]
     called = set(waiting)
     for result in client_results(right):
@@ -183,7 +212,10 @@ def tool_use_has_one_result(left: Message, right: Message) -> Iterator[Finding]:
 
 
 def tool_ids_are_unique(left: Message, right: Message) -> Iterator[Finding]:
-    """No two calls of a message share an id; calls of different messages may, as recorded requests show."""
+    """No two calls of a message share an id; calls of different messages may, as recorded requests show.
+
+    Source: anomalyco/opencode#1279, anthropics/claude-code#28515; read on 2026-11-30.
+    """
     seen: set[str | None] = set()
     for call in client_calls(left):
         if call.call_id in seen:
@@ -204,7 +236,10 @@ def client_results(message: Message) -> Iterator[Block]:
 
 
 def there_is_a_message(request: ModelRequest, last: Turn) -> Iterator[Finding]:
-    """A request has a message."""
+    """A request has a message.
+
+    Source: the error text in public code; read on 2026-11-30.
+    """
     if last.parent is None:
         yield Finding(("messages",), "messages: at least one message is required")
 
@@ -225,6 +260,8 @@ def server_tool_use_has_its_result(request: ModelRequest) -> Iterator[Finding]:
 
     The turn is over with anything of the user's but results of client tools. Until then a call may wait: at
     the end of the last message (`pause_turn`), or while the client answers calls of its own beside it.
+
+    Source: docs "Server tools"; read on 2026-11-30.
     """
     for call in _server_tools(request).unanswered:
         result = _result_type(call)
@@ -236,7 +273,10 @@ def server_tool_use_has_its_result(request: ModelRequest) -> Iterator[Finding]:
 
 
 def server_result_has_its_tool_use(request: ModelRequest) -> Iterator[Finding]:
-    """The result of the provider's own tool stands behind its call."""
+    """The result of the provider's own tool stands behind its call.
+
+    Source: anthropics/claude-code#64026; read on 2026-11-30.
+    """
     for result in _server_tools(request).unexpected:
         kind = result.native["type"]
         call = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"

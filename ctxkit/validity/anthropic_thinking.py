@@ -1,7 +1,6 @@
 """What Anthropic's Messages API refuses about thinking, and about an answer begun by the caller.
 
-Source: Anthropic's docs "Extended thinking" and "Adaptive thinking" as public repositories quote them, and
-bug reports there, read on 2026-11-30. That a message must start with its thinking is enforced on old models
+The provider's words are second hand. That a message with thinking must start with it holds for old models
 only (recorded requests to Sonnet 5 break it), so it is no rule here.
 """
 
@@ -19,7 +18,10 @@ NO_PREFILL_SINCE = (4, 6)
 
 
 def thinking_is_signed(turn: Turn) -> Iterator[Finding]:
-    """A thinking block has the signature it came with. Its text may be empty."""
+    """A thinking block has the signature it came with. Its text may be empty.
+
+    Source: the error texts in public bug reports; read on 2026-11-30.
+    """
     for block in turn.blocks:
         if block.kind != "thinking" or block.native.get("type") != "thinking":
             continue
@@ -35,6 +37,8 @@ def last_message_is_a_users(request: ModelRequest, last: Turn) -> Iterator[Findi
 
     What pauses in a call of the provider's own tool (`pause_turn`) is continued by sending it as it came, so
     only a message that ends in text counts as begun by the caller.
+
+    Source: snap-stanford/Biomni#284; docs "Server tools" on `pause_turn`; read on 2026-11-30.
     """
     version = claude_version(request.model)
     if last.role != "assistant" or version is None or version < NO_PREFILL_SINCE:
@@ -48,7 +52,10 @@ def last_message_is_a_users(request: ModelRequest, last: Turn) -> Iterator[Findi
 
 
 def last_message_does_not_end_with_thinking(request: ModelRequest, last: Turn) -> Iterator[Finding]:
-    """An answer that the caller begins does not end with thinking."""
+    """An answer that the caller begins does not end with thinking.
+
+    Source: tailcallhq/forgecode#2107, router-for-me/CLIProxyAPI#5322; read on 2026-11-30.
+    """
     if last.role == "assistant" and last.blocks and last.blocks[-1].kind == "thinking":
         kind = last.blocks[-1].native["type"]
         where = path(last.blocks[-1].where[:2])
@@ -62,6 +69,8 @@ def last_message_has_no_thinking_where_it_is_off(request: ModelRequest, last: Tu
     """Where a request turns thinking off, an answer that the caller begins has none.
 
     What holds where a request says nothing depends on the model, so that is not judged.
+
+    Source: tailcallhq/forgecode#1853; read on 2026-11-30.
     """
     if last.role != "assistant" or _thinking_type(request) != "disabled":
         return
@@ -80,6 +89,8 @@ def running_loop_starts_with_thinking(request: ModelRequest) -> Iterator[Finding
 
     A loop runs from the last message of the user's that is more than results of tools. Its thinking may
     stand in any of its messages; adaptive thinking asks for none.
+
+    Source: docs "Extended thinking", OpenRouterTeam/ai-sdk-provider#162; read on 2026-11-30.
     """
     if _thinking_type(request) != "enabled":
         return

@@ -1,8 +1,7 @@
 """What Google's Gemini API refuses.
 
-Rules and the provider's words for them are second hand, from bug reports in public repositories and from
-Google's docs "Thought signatures" as these quote them, read on 2026-11-30, and were checked against the
-recorded requests of the shared data. These show that contents of one role in a row are read as one.
+The provider's words are second hand, and all rules were held against recorded requests that were answered.
+These show that contents of one role in a row are read as one.
 """
 
 from __future__ import annotations
@@ -30,7 +29,10 @@ def is_models(turn: Turn) -> bool:
 
 
 def content_is_not_empty(turn: Turn) -> Iterator[Finding]:
-    """A content has a part."""
+    """A content has a part.
+
+    Source: the error text in public bug reports; read on 2026-11-30.
+    """
     if turn.parent is not None and not turn.blocks:
         index = index_of(turn)
         yield Finding(
@@ -40,7 +42,10 @@ def content_is_not_empty(turn: Turn) -> Iterator[Finding]:
 
 
 def call_follows_a_users_turn(left: Message, right: Message) -> Iterator[Finding]:
-    """A history does not begin with a function call, as a trimmed one may."""
+    """A history does not begin with a function call, as a trimmed one may.
+
+    Source: google-gemini/gemini-cli#26486, diegosouzapw/OmniRoute#13573; read on 2026-11-30.
+    """
     if not left and any(True for _ in calls(right)):
         yield Finding(
             ("contents", 0),
@@ -50,7 +55,10 @@ def call_follows_a_users_turn(left: Message, right: Message) -> Iterator[Finding
 
 
 def calls_and_responses_are_as_many(left: Message, right: Message) -> Iterator[Finding]:
-    """A turn of function calls is followed by as many function responses."""
+    """A turn of function calls is followed by as many function responses.
+
+    Source: google-gemini/gemini-cli#3124, microsoft/vscode#299295; read on 2026-11-30.
+    """
     called, answered = len(list(calls(left))), len(list(responses(right)))
     if called and called != answered:
         yield Finding(
@@ -61,7 +69,10 @@ def calls_and_responses_are_as_many(left: Message, right: Message) -> Iterator[F
 
 
 def response_follows_its_call(left: Message, right: Message) -> Iterator[Finding]:
-    """Function responses stand right behind a turn of function calls."""
+    """Function responses stand right behind a turn of function calls.
+
+    Source: the error text in public bug reports; read on 2026-11-30.
+    """
     if any(True for _ in calls(left)):
         return
     for response in responses(right):
@@ -84,13 +95,19 @@ def responses(message: Message) -> Iterator[Block]:
 
 
 def there_is_a_content(request: ModelRequest, last: Turn) -> Iterator[Finding]:
-    """A request has a content."""
+    """A request has a content.
+
+    Source: the error text in public bug reports; read on 2026-11-30.
+    """
     if last.parent is None:
         yield Finding(("contents",), "* GenerateContentRequest.contents: contents is not specified")
 
 
 def last_content_is_a_users(request: ModelRequest, last: Turn) -> Iterator[Finding]:
-    """A request ends with the user's turn, or with function responses."""
+    """A request ends with the user's turn, or with function responses.
+
+    Source: songquanpeng/one-api#836, crewAIInc/crewAI#6973; read on 2026-11-30.
+    """
     if is_models(last):
         index = index_of(last)
         several = "multiturn requests ends with a user role or a function response."
@@ -103,6 +120,8 @@ def first_call_of_a_step_is_signed(request: ModelRequest) -> Iterator[Finding]:
 
     The turn runs from the last content of the user's that is more than function responses. Models of unknown
     generation are not judged.
+
+    Source: docs "Thought signatures"; read on 2026-11-30.
     """
     version = gemini_version(request.model)
     if version is None or version < SIGNED_CALLS_SINCE:

@@ -1,8 +1,7 @@
 """What OpenAI's Chat Completions API refuses.
 
-Rules and the provider's words for them are second hand, from bug reports in public repositories, read on
-2026-11-30, and were checked against the recorded requests of the shared data. Other providers of this API are
-laxer in places: what only OpenAI refuses and others take is no rule here.
+The provider's words are second hand, and all rules were held against recorded requests that were answered.
+Other providers of this API are laxer in places: what only OpenAI refuses and others take is no rule here.
 """
 
 from __future__ import annotations
@@ -21,7 +20,10 @@ def continues(turn: Turn) -> bool:
 
 
 def role_is_known(turn: Turn) -> Iterator[Finding]:
-    """A message has one of the six roles."""
+    """A message has one of the six roles.
+
+    Source: the types of the `openai` SDK 3.57.0; read on 2026-11-30.
+    """
     if turn.parent is not None and turn.role not in ROLES:
         supported = ", ".join(f"'{role}'" for role in ROLES[:-1])
         yield Finding(
@@ -31,7 +33,10 @@ def role_is_known(turn: Turn) -> Iterator[Finding]:
 
 
 def tool_message_names_its_call(turn: Turn) -> Iterator[Finding]:
-    """A message of the role `tool` has a `tool_call_id`."""
+    """A message of the role `tool` has a `tool_call_id`.
+
+    Source: vercel/ai#2178; read on 2026-11-30.
+    """
     if turn.role == "tool" and turn.blocks[0].call_id is None:
         yield Finding(
             turn.blocks[0].where,
@@ -40,7 +45,10 @@ def tool_message_names_its_call(turn: Turn) -> Iterator[Finding]:
 
 
 def function_message_names_its_function(turn: Turn) -> Iterator[Finding]:
-    """A message of the older role `function` has a `name`; nothing else ties it to its call."""
+    """A message of the older role `function` has a `name`; nothing else ties it to its call.
+
+    Source: the error text in public bug reports; read on 2026-11-30.
+    """
     if turn.role == "function" and not turn.native.get("name"):
         yield Finding(
             turn.blocks[0].where,
@@ -49,7 +57,10 @@ def function_message_names_its_function(turn: Turn) -> Iterator[Finding]:
 
 
 def tool_call_has_its_message(left: Message, right: Message) -> Iterator[Finding]:
-    """Every call is answered right behind it: all calls of a parallel batch, not some of them."""
+    """Every call is answered right behind it: all calls of a parallel batch, not some of them.
+
+    Source: langchain-ai/langchain#38352, agno-agi/agno#4345; read on 2026-11-30.
+    """
     answered = {result.call_id for result in results(right)}
     for call in calls(left):
         if call.call_id not in answered:
@@ -62,7 +73,10 @@ def tool_call_has_its_message(left: Message, right: Message) -> Iterator[Finding
 
 
 def tool_message_has_its_call(left: Message, right: Message) -> Iterator[Finding]:
-    """A message of the role `tool` answers a call of the message before its batch."""
+    """A message of the role `tool` answers a call of the message before its batch.
+
+    Source: langchain-ai/langchain#33245, dapr/dapr-agents#145; read on 2026-11-30.
+    """
     called = {call.call_id for call in calls(left)}
     for result in results(right):
         if not called:
@@ -79,7 +93,10 @@ def tool_message_has_its_call(left: Message, right: Message) -> Iterator[Finding
 
 
 def tool_call_has_one_message(left: Message, right: Message) -> Iterator[Finding]:
-    """No call is answered twice."""
+    """No call is answered twice.
+
+    Source: agno-agi/agno#5116, anomalyco/opencode#1211; read on 2026-11-30.
+    """
     first: dict[str, Block] = {}
     for result in results(right):
         if result.call_id is None:
@@ -105,7 +122,10 @@ def results(message: Message) -> Iterator[Block]:
 
 
 def there_is_a_message(request: ModelRequest, last: Turn) -> Iterator[Finding]:
-    """A request has a message."""
+    """A request has a message.
+
+    Source: the error text in public bug reports; read on 2026-11-30.
+    """
     if last.parent is None:
         yield Finding(
             ("messages",),

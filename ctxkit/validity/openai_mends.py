@@ -7,9 +7,11 @@ from itertools import takewhile
 from typing import Any
 
 from ctxkit.messages import ModelRequest
-from ctxkit.validity.editing import ADDED_STUB, Body, Mend, Mended, block_at, drop, stub
+from ctxkit.validity.editing import ADDED_STUB, Body, Mend, Mended, block_at, drop, stub, without
 from ctxkit.validity.openai_responses import PROMPTING_ROLES
 from ctxkit.validity.problems import Problem
+
+Message = Mapping[str, Any]
 
 
 def answer_tool_call(request: ModelRequest, body: Body, problem: Problem) -> Mended | None:
@@ -18,17 +20,24 @@ def answer_tool_call(request: ModelRequest, body: Body, problem: Problem) -> Men
     if call.call_id is None:
         return None
     index, position = int(call.where[1]), int(call.where[3])
-    messages = list(body["messages"])
-    earlier = [one.get("id") for one in messages[index]["tool_calls"][:position]]
-    late = _late_message(messages, index, call.call_id)
-    answer = stub(request, call) if late is None else messages.pop(late)
+    earlier = [one.get("id") for one in body["messages"][index]["tool_calls"][:position]]
+    late = _late_message(body["messages"], index, call.call_id)
+    shorter = None if late is None else without(body, ("messages", late), messages_key="messages")
+    if late is not None and shorter is not None:
+        messages = _answered(shorter["messages"], index, body["messages"][late], earlier)
+        return Mended({**body, "messages": messages}, f"moved its message from messages.{late}")
+    messages = _answered(body["messages"], index, stub(request, call), earlier)
+    return Mended({**body, "messages": messages}, ADDED_STUB)
+
+
+def _answered(messages: Sequence[Message], index: int, answer: Message, earlier: Sequence[Any]) -> list[Any]:
+    """The messages with an answer behind a batch, in the order of the calls."""
     answers = takewhile(_is_answer, messages[index + 1 :])
-    messages.insert(index + 1 + sum(one.get("tool_call_id") in earlier for one in answers), answer)
-    what = ADDED_STUB if late is None else f"moved its message from messages.{late}"
-    return Mended({**body, "messages": messages}, what)
+    place = index + 1 + sum(one.get("tool_call_id") in earlier for one in answers)
+    return [*messages[:place], answer, *messages[place:]]
 
 
-def _late_message(messages: Sequence[Mapping[str, Any]], index: int, call_id: str) -> int | None:
+def _late_message(messages: Sequence[Message], index: int, call_id: str) -> int | None:
     """Where the answer to a call stands behind the batch that should hold it.
 
     It is looked for up to the next call of that id, which may be the one that it answers.
@@ -41,7 +50,7 @@ def _late_message(messages: Sequence[Mapping[str, Any]], index: int, call_id: st
     return None
 
 
-def _is_answer(message: Mapping[str, Any]) -> bool:
+def _is_answer(message: Message) -> bool:
     return message.get("role") == "tool"
 
 

@@ -122,6 +122,17 @@ def test_what_was_decided_is_in_the_log_once(task: ctxkit.Task) -> None:
     assert all(one.by == "TrimHistory" and one.reason for one in task.decisions)
 
 
+def test_every_task_with_that_history_has_the_decision() -> None:
+    histories = Histories()
+    raw = [user("Look."), *loop("a", "b", "c"), answered(), user("And now?")]
+    logs = []
+    for name in ("first", "second"):
+        with ctxkit.task(name) as task:
+            sent(raw, histories=histories)
+        logs.append(task.decisions)
+    assert logs[0] == logs[1] != ()
+
+
 def test_truncation_says_what_it_cut(task: ctxkit.Task) -> None:
     request = request_of(ANTHROPIC, [user("Look."), *loop("a")], model=BINDS)
     next(ctxkit.Stack(ctxkit.TruncateToolResults(max_tokens=100)).wrap_model_call(request, ask_model))

@@ -16,9 +16,16 @@ UNKNOWN = {"type": "hologram", "beam": "red"}
 TOOLS = [{"name": name, "input_schema": {"type": "object"}} for name in ("search", "read_file", "bash")]
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 # Thinking is bound to the history, it is not, and nobody knows.
-MODELS = ("claude-sonnet-5-5", "claude-opus-4-8", "claude-sonnet-4-5", "claude-3-7-sonnet-latest", "house")
+MODELS = (
+    "claude-sonnet-5-5",
+    "claude-opus-5-5",
+    "claude-opus-4-8",
+    "claude-sonnet-4-5",
+    "claude-3-7-sonnet-latest",
+    "house",
+)
 PREFILLED = ("claude-sonnet-4-5", "claude-3-7-sonnet-latest", "house")
-WITH_SYSTEM_MESSAGES = ("claude-sonnet-5-5", "claude-opus-4-8")
+WITH_SYSTEM_MESSAGES = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-opus-4-8")
 
 
 class AnthropicLoop(Loop):
@@ -66,7 +73,7 @@ class AnthropicLoop(Loop):
 
     def go_on(self) -> None:
         """An answer with what the user says to it, calls with their results, or a pause."""
-        kind = self.one_of("answer", "calls", "calls", "calls", "pause", "prefill", "more")
+        kind = self.one_of("answer", "calls", "calls", "calls", "calls", "pause", "prefill", "more")
         if kind == "prefill" and (self._model not in PREFILLED or self._thinking not in (None, "disabled")):
             kind = "calls"
         if kind == "more" and not self._waiting:
@@ -130,10 +137,20 @@ class AnthropicLoop(Loop):
 
     def _server_call(self) -> dict[str, Any]:
         self._waiting = self.new_id("srvtoolu")
-        return {"type": "server_tool_use", "id": self._waiting, "name": "web_search", "input": {"query": "fox"}}
+        return {
+            "type": "server_tool_use",
+            "id": self._waiting,
+            "name": "web_search",
+            "input": {"query": "fox"},
+        }
 
     def _server_result(self, call_id: str) -> dict[str, Any]:
-        hit = {"type": "web_search_result", "title": "Fox", "url": "https://fox.example", "encrypted_content": "ZQ=="}
+        hit = {
+            "type": "web_search_result",
+            "title": "Fox",
+            "url": "https://fox.example",
+            "encrypted_content": "ZQ==",
+        }
         failed = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
         content = self.one_of([], [hit], failed)
         return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": content}

@@ -89,7 +89,9 @@ class GeminiLoop(Loop):
 
     def _response(self, name: str, call_id: str) -> dict[str, Any]:
         found = self.found()
-        response = self.one_of({}, *({key: found} for key in ("output", "result", "error")), {"rows": [found]})
+        response = self.one_of(
+            {}, *({key: found} for key in ("output", "result", "error")), {"rows": [found]}
+        )
         parts = self.one_of({}, {}, {"parts": [IMAGE]})
         key = "function_response" if self._is_snake else "functionResponse"
         return {key: {**self._id(call_id), "name": name, "response": response, **parts}}

@@ -22,8 +22,10 @@ LOG = "\n".join(
     for second in range(60)
 )
 PROSE = "The quick brown fox jumps over the lazy dog, and the dog sleeps on. " * 20
-# What tools give back: from nothing to a few kilobytes.
-FOUND = st.sampled_from(["", "Found.", "not\x00 quite\ud83d text", LOG[:600], PROSE[:900], PROSE, LOG, ROWS])
+# What tools give back: from nothing to a few kilobytes, most of it worth an edit.
+FOUND = st.sampled_from(
+    ["", "Found.", "not\x00 quite\ud83d text", LOG[:600], PROSE[:900], PROSE, PROSE * 2, LOG, LOG * 2, ROWS]
+)
 
 
 class Loop:
@@ -53,7 +55,7 @@ class Loop:
         """A question, and what follows it."""
         self.ask()
         self.send()
-        for _ in range(self.number(0, 7)):
+        for _ in range(self.number(0, 9)):
             self.go_on()
 
     def ask(self) -> None:

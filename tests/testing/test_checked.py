@@ -40,7 +40,9 @@ def asked(stack: ctxkit.Middleware, request: ModelRequest) -> ModelRequest:
 
 def test_the_middleware_that_breaks_a_history_is_named_with_the_rule_and_the_place() -> None:
     stack = ctxkit.Stack(ctxkit.TokenMeter(), DropFirstMessage(), ctxkit.TruncateToolResults())
-    broken = r"^DropFirstMessage broke the rule tool_result_has_its_tool_use at messages\.0\.content\.0: .*call_0"
+    broken = (
+        r"^DropFirstMessage broke the rule tool_result_has_its_tool_use at messages\.0\.content\.0: .*call_0"
+    )
     with pytest.raises(AssertionError, match=broken):
         asked(stack, request_of(ANTHROPIC, rounds(ANTHROPIC, ["Found."])))
 

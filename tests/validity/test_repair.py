@@ -189,6 +189,13 @@ class TestChat:
         assert repaired[2]["content"] == NO_RESULT
         assert repaired[3:] == [GO_ON, *again]
 
+    def test_an_answer_is_not_moved_from_where_nothing_else_is_left_to_answer(self) -> None:
+        first, second = results(OPENAI, {"a": "Found.", "b": "Found."})
+        body = messages(ASK, calls(OPENAI, "a", "b"), first, {"role": "assistant", "content": "Hm."}, second)
+        repaired = repair(body, wire=OPENAI)
+        assert repaired.body["messages"][3]["content"] == NO_RESULT
+        assert [problem.rule for problem in repaired.unresolved] == ["tool_message_has_its_call"]
+
     def test_a_second_answer_is_left_out_unless_two_calls_have_its_id(self) -> None:
         twice = [*results(OPENAI, {"a": "1"}), *results(OPENAI, {"a": "2"})]
         body = messages(ASK, calls(OPENAI, "a"), *twice)

@@ -122,6 +122,7 @@ def test_a_custom_tool_is_called_with_a_text() -> None:
     custom = {"id": "a", "type": "custom", "custom": {"name": "shell", "input": "ls -l"}}
     (call,) = blocks_of({"role": "assistant", "tool_calls": [custom]})
     assert (call.tool, call.text) == ("shell", "shell ls -l")
+    assert answer_with({"tool_calls": [custom]}).tool_calls == (ToolCall("shell", {"input": "ls -l"}, "a"),)
 
 
 def test_a_call_that_says_nothing_is_a_call_all_the_same() -> None:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from ctxkit.errors import BodyError
 from ctxkit.wire import wire_named
-from support.bodies import ANTHROPIC, GEMINI, OPENAI, RESPONSES, answer_body, calls
+from ctxkit.wire.native import loads
+from ctxkit.wire.sse import EventReader
+from support.bodies import ALL_WIRES, ANTHROPIC, GEMINI, OPENAI, RESPONSES, answer_body, calls
 from support.recorded import answers, events_of, without_nulls
 from support.sdks import of_anthropic, of_gemini, of_openai, of_responses
 
@@ -196,6 +198,18 @@ def test_recorded_answers_come_back_as_they_were() -> None:
         assert without_nulls(again) == without_nulls(body)
         seen += 1
     assert seen > 2_500
+
+
+@pytest.mark.parametrize("wire", ALL_WIRES)
+def test_a_stream_may_be_split_at_any_byte(wire: str) -> None:
+    body = answer_body(wire, "Grüße, 猫!")
+    stream = replayed(wire, body)
+    for place in range(len(stream)):
+        reader = EventReader()
+        pieces = (stream[:place], stream[place:])
+        events = [event.data for piece in pieces for event in reader.feed(piece)]
+        read = [data if data == "[DONE]" else loads(data) for data in events]
+        assert without_nulls(put_together(wire, read, complete=True)) == without_nulls(body)
 
 
 def test_the_last_chunk_carries_usage_only_where_it_was_asked_for() -> None:
