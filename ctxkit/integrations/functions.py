@@ -11,11 +11,11 @@ from typing import Any, ParamSpec, TypeVar
 from ctxkit.drive import run, run_async
 from ctxkit.errors import BodyError, FlowError, UnknownToolError
 from ctxkit.flow import Middleware
-from ctxkit.messages import Block, Histories, ModelRequest, ModelResponse, ToolCall, ToolResult
+from ctxkit.messages import Block, Histories, ModelRequest, ModelResponse, ToolCall, ToolResult, Wire
 from ctxkit.stack import Stack, attached_to_tools
 from ctxkit.tool_functions import AsyncToolEdge, ToolEdge, is_async, name_of, wrap_function
-from ctxkit.wire import wire_named
-from ctxkit.wire.native import dumps, loads
+from ctxkit.wire import wire_of_answer
+from ctxkit.wire.native import dumps
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +31,10 @@ PART_KEYS: Mapping[str, str] = {
     "image_url": "image_url",
     "input_audio": "input_audio",
     "file": "file",
+    "input_text": "text",
+    "input_image": "image_url",
+    "input_file": "file_id",
+    "computer_screenshot": "image_url",
 }
 
 
@@ -107,7 +111,9 @@ class _Runner:
         self._stack = Stack() if stack is None else attached_to_tools(stack)
         self._raises = (*self._stack.raises, FlowError)
         self._wire = response.wire
-        self._unreadable = {id(block.native) for block in response.blocks if _is_unreadable(block)}
+        self._unreadable = {
+            id(block.native) for block in response.blocks if _is_unreadable(block, response.wire)
+        }
 
     def run(self, call: ToolCall) -> Any:
         try:
@@ -154,15 +160,11 @@ class _Runner:
         return self._wire.result(call, f"{type(error).__name__}: {error}", is_error=True)
 
 
-def _is_unreadable(block: Block) -> bool:
+def _is_unreadable(block: Block, wire: Wire) -> bool:
     """Whether a call's arguments can't be read, as where the answer ended in the middle of them."""
-    if block.kind != "tool_call":
+    if block.kind != "tool_call" or not block.client or wire.call_input(block.native):
         return False
-    written = block.text.removeprefix(block.tool or "").strip()
-    try:
-        return not isinstance(loads(written or "{}"), Mapping)
-    except BodyError:
-        return True
+    return block.text.removeprefix(block.tool or "").strip() not in ("", "{}")
 
 
 def _named(tools: Tools) -> dict[str, Callable[..., Any]]:
@@ -175,10 +177,9 @@ def _response(answer: Any) -> ModelResponse:
     if isinstance(answer, ModelResponse):
         return answer
     body = answer if isinstance(answer, Mapping) else _dumped(answer)
-    name = "openai_chat" if "choices" in body else "anthropic_messages" if "content" in body else None
-    if name is None:
-        raise BodyError("not an answer of Anthropic's Messages or OpenAI's Chat Completions API")
-    wire = wire_named(name)
+    wire = wire_of_answer(body)
+    if wire is None:
+        raise BodyError("not an answer of any wire that is known here")
     return ModelResponse(
         wire=wire, body=body, request=ModelRequest(wire=wire, body={}, histories=Histories())
     )
@@ -188,7 +189,7 @@ def _dumped(answer: Any) -> Mapping[str, Any]:
     dump = getattr(answer, "model_dump", None)
     if not callable(dump):
         raise BodyError(f"a {type(answer).__name__} is no answer: pass the SDK's answer object or its body")
-    body: Mapping[str, Any] = dump(mode="json", exclude_none=True)
+    body: Mapping[str, Any] = dump(mode="json", by_alias=True, exclude_none=True)
     return body
 
 

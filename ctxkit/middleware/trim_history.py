@@ -158,7 +158,7 @@ class _Fold:
         return _State(tokens=turn_tokens(head, self._counter))
 
     def step(self, state: _State, turn: Turn) -> _State:
-        steps = state.steps + any(block.kind == "tool_call" and block.client for block in turn.blocks)
+        steps = state.steps + (_calls(turn) and not (turn.parent is not None and _calls(turn.parent)))
         index = state.index + 1
         state = replace(
             state,
@@ -259,6 +259,11 @@ def _last_kept_thinking(state: _State, turn: Turn, turns: Mapping[int, Turn]) ->
 
 def _place(candidate: _Candidate) -> int:
     return int(candidate.block.where[1])
+
+
+def _calls(turn: Turn) -> bool:
+    """Whether a turn calls tools of the client; calls in turns that follow each other are one round."""
+    return any(block.kind == "tool_call" and block.client for block in turn.blocks)
 
 
 def _thinks(turn: Turn) -> bool:

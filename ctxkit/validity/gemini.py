@@ -19,8 +19,7 @@ SIGNED_CALLS_SINCE = (3, 0)
 
 def continues(turn: Turn) -> bool:
     """Whether a turn is of the same side as the one before it; a role `function` is the user's side."""
-    before = turn.parent
-    return before is not None and before.parent is not None and is_models(before) == is_models(turn)
+    return turn.parent is not None and is_models(turn.parent) == is_models(turn)
 
 
 def is_models(turn: Turn) -> bool:

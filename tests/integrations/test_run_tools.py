@@ -127,7 +127,7 @@ def test_an_answer_may_be_a_model_response(wire: str) -> None:
     assert [shown(wire, one)[1] for one in ran(response, {"add": add})] == ["1"]
 
 
-@pytest.mark.parametrize("answer", [{}, {"output": []}, "text", None])
+@pytest.mark.parametrize("answer", [{}, {"outputs": []}, "text", None])
 def test_what_is_no_answer_is_refused(answer: Any) -> None:
     for tools in TOOLS[:2]:
         with pytest.raises(BodyError, match="answer"):
@@ -305,3 +305,33 @@ def test_tools_run_in_the_task_of_the_caller(count: int, task: ctxkit.Task) -> N
     for tools in ({"where": where}, {"where": where_async}, {"where": where, "other": where_async}):
         results = ran(body_of(ANTHROPIC, *[("where", {})] * count), tools)
         assert [result["content"] for result in results] == ["test"] * count
+
+
+RESPONSES_ANSWER = {
+    "object": "response",
+    "output": [
+        {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"at": "a"}'},
+        {"type": "custom_tool_call", "id": "ct_1", "call_id": "c2", "name": "shout", "input": "louder"},
+    ],
+}
+GEMINI_ANSWER = {
+    "candidates": [
+        {"content": {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"at": "a"}}}]}}
+    ]
+}
+
+
+def test_the_calls_of_a_responses_answer_give_output_items() -> None:
+    tools = {"look": lambda at: f"seen {at}", "shout": lambda input: input.upper()}
+    results = run_tools(RESPONSES_ANSWER, tools)
+    assert [(item["type"], item["call_id"]) for item in results] == [
+        ("function_call_output", "c1"),
+        ("custom_tool_call_output", "c2"),
+    ]
+    assert results[0]["output"] == "seen a"
+
+
+def test_the_calls_of_a_gemini_answer_give_function_responses() -> None:
+    (part,) = run_tools(GEMINI_ANSWER, {"look": lambda at: f"seen {at}"})
+    assert part["functionResponse"]["name"] == "look"
+    assert "seen a" in str(part["functionResponse"]["response"])

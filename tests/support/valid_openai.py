@@ -60,7 +60,12 @@ class ChatLoop(Loop):
     def _answer(self) -> dict[str, Any]:
         said = self.text()
         parts = [{"type": "text", "text": said}]
-        content = self.one_of({"content": said}, {"content": parts}, {"content": None, "refusal": "No."})
+        ways: list[dict[str, Any]] = [
+            {"content": said},
+            {"content": parts},
+            {"content": None, "refusal": "No."},
+        ]
+        content = self.one_of(*ways)
         return {"role": "assistant", **content, **self._reasoning()}
 
     def _reasoning(self) -> dict[str, Any]:
@@ -68,7 +73,8 @@ class ChatLoop(Loop):
 
     def _call(self) -> None:
         ids = self.call_ids()
-        said = self.one_of({"content": None}, {"content": "Let me look."}, {})
+        ways: list[dict[str, Any]] = [{"content": None}, {"content": "Let me look."}, {}]
+        said = self.one_of(*ways)
         calls = [self._one_call(one) for one in ids]
         self.messages.append({"role": "assistant", **said, **self._reasoning(), "tool_calls": calls})
         self.messages += self.shuffled([self._result(one) for one in ids])

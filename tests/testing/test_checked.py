@@ -48,7 +48,7 @@ def test_the_middleware_that_breaks_a_history_is_named_with_the_rule_and_the_pla
 
 
 def test_a_body_that_can_not_be_read_any_more_is_named_too() -> None:
-    with pytest.raises(AssertionError, match="^NoMessages broke the rule readable_body at messages: "):
+    with pytest.raises(AssertionError, match=r"^NoMessages broke the rule readable_body at messages: "):
         asked(NoMessages(), request_of(ANTHROPIC, [user("Hello.")]))
 
 

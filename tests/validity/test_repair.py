@@ -96,7 +96,7 @@ class TestAnthropic:
         ]
 
     def test_the_result_of_a_later_call_of_that_id_is_not_taken(self) -> None:
-        again = [calls(ANTHROPIC, "a"), user(tool_result("a"))]
+        again = [calls(ANTHROPIC, "a"), user(tool_result("a"), text("Go on."))]
         assert of(ASK, calls(ANTHROPIC, "a"), GO_ON, *again)[2:] == [
             user(tool_result("a", NO_RESULT), text("Go on.")),
             *again,
@@ -121,6 +121,10 @@ class TestAnthropic:
     def test_an_emptied_message_goes_with_its_last_block(self) -> None:
         assert of(ASK, assistant(text("")), user(text(" ")), GO_ON) == [ASK, GO_ON]
         assert of(ASK, {"role": "assistant", "content": ""}, user("  "), GO_ON) == [ASK, GO_ON]
+
+    def test_a_message_goes_from_the_middle_though_the_caller_began_the_answer(self) -> None:
+        begun = assistant(text("The bug is"))
+        assert of(ASK, user(tool_result("a")), ASK, begun) == [ASK, ASK, begun]
 
     def test_a_message_that_is_all_there_is_stays(self) -> None:
         assert [rule for rule, _ in refused(messages(user("")), ANTHROPIC)] == ["message_is_not_empty"]
@@ -316,6 +320,8 @@ class TestGemini:
     def test_a_content_that_answered_nothing_goes_as_a_whole(self) -> None:
         surplus = [self.response(name) for name in ("find", "read", "other")]
         body = self.contents(*({"role": "user", "parts": [one]} for one in surplus))
-        assert [content["parts"] for content in mended(body, GEMINI).body["contents"][2:]] == [
+        repaired = mended(body, GEMINI)
+        assert [content["parts"] for content in repaired.body["contents"][2:]] == [
             [one] for one in surplus[:2]
         ]
+        assert len(repaired.edits) == 1
