@@ -23,15 +23,23 @@ from ctxkit.errors import (
 )
 from ctxkit.flow import Flow, Middleware, ModelNext, Perform, ToolNext, done, perform
 from ctxkit.integrations.wrap import wrap
-from ctxkit.ledger import Attempt
+from ctxkit.ledger import Attempt, Decision
 from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
-from ctxkit.middleware import CacheToolResults, LimitSpend, TokenMeter, TrimHistory, TruncateToolResults
+from ctxkit.middleware import (
+    CacheToolResults,
+    LimitSpend,
+    RepairHistory,
+    TokenMeter,
+    TrimHistory,
+    TruncateToolResults,
+)
 from ctxkit.presets import balanced, observe
 from ctxkit.reports import Report
 from ctxkit.stack import Stack
 from ctxkit.tasks import Task, current_task, task
-from ctxkit.transcripts.base import Transcript
+from ctxkit.transcripts import Transcript, load
 from ctxkit.usage import Charge, Usage
+from ctxkit.validity import Problem, Repaired, repair, validate
 
 __version__ = "0.1.0"
 
@@ -44,6 +52,7 @@ __all__ = [
     "Charge",
     "ConfigError",
     "CtxkitError",
+    "Decision",
     "Flow",
     "FlowError",
     "LimitSpend",
@@ -53,6 +62,9 @@ __all__ = [
     "ModelRequest",
     "ModelResponse",
     "Perform",
+    "Problem",
+    "RepairHistory",
+    "Repaired",
     "Report",
     "SpendLimitReached",
     "Stack",
@@ -72,8 +84,11 @@ __all__ = [
     "balanced",
     "current_task",
     "done",
+    "load",
     "observe",
     "perform",
+    "repair",
     "task",
+    "validate",
     "wrap",
 ]

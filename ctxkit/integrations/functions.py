@@ -74,9 +74,9 @@ def run_tools(answer: Any, tools: Tools, stack: Middleware | None = None) -> Any
 
     Returns:
         What goes into the history: for Anthropic a list of `tool_result` blocks (the content of the next
-        user message), for OpenAI a list of `tool` messages. Where one of the tools is async, an awaitable
-        of that list: blocking tools then run in threads. An unknown tool, or one that raises, gives an
-        error result.
+        user message), for OpenAI a list of `tool` messages or of output items, for Gemini a list of
+        `functionResponse` parts. Where one of the tools is async, an awaitable of that list: blocking tools
+        then run in threads. An unknown tool, or one that raises, gives an error result.
 
     Raises:
         BodyError: It is not an answer of a known wire.

@@ -2,8 +2,16 @@
 
 from ctxkit.middleware.cache_tool_results import CacheToolResults
 from ctxkit.middleware.limit_spend import LimitSpend
+from ctxkit.middleware.repair_history import RepairHistory
 from ctxkit.middleware.token_meter import TokenMeter
 from ctxkit.middleware.trim_history import TrimHistory
 from ctxkit.middleware.truncate_tool_results import TruncateToolResults
 
-__all__ = ["CacheToolResults", "LimitSpend", "TokenMeter", "TrimHistory", "TruncateToolResults"]
+__all__ = [
+    "CacheToolResults",
+    "LimitSpend",
+    "RepairHistory",
+    "TokenMeter",
+    "TrimHistory",
+    "TruncateToolResults",
+]
