@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
 from itertools import takewhile
-from typing import Any
 
 from ctxkit.errors import BodyError, ConfigError
 from ctxkit.ledger import Attempt, Totals, attribute
@@ -17,9 +16,9 @@ from ctxkit.money import Share, price, split
 from ctxkit.reports import Report, TaskRow
 from ctxkit.tokens import block_counter_for, shape_of
 from ctxkit.transcripts import RecordedRequest, Skipped, Transcript, bodies, is_generated
+from ctxkit.transcripts.requests import context_starts, head
 from ctxkit.usage import Charge, Usage
 from ctxkit.wire import READERS
-from ctxkit.wire.usage_fields import known, mapping
 
 # A Claude model's own tokens for one of o200k_base: a mean over code in 22 languages, measured on 2026-11-30.
 # It sizes nothing but what a log leaves out.
@@ -85,9 +84,9 @@ class _Run:
         self.malformed: list[str] = []
         self.recorded: list[tuple[Decimal, Charge | None]] = []
         self._wire = READERS[transcript.wire]
-        self._head = _head(transcript)
+        self._head = head(transcript)
         self._histories = Histories()
-        self._starts = _context_starts(transcript)
+        self._starts = context_starts(transcript)
         self._ends = sorted({recorded.input_messages for recorded in transcript.requests})
 
     def attempt(self, recorded: RecordedRequest) -> Attempt:
@@ -172,24 +171,6 @@ class _Run:
             ratio = CLAUDE_RATIO if "claude" in (prompt.model or "").lower() else 1.0
             unrecorded = max(0.0, (usage.input_tokens or 0) / ratio - shape_of(prompt, counter).total)
         return attribute(prompt, answer, usage, charge, counter=counter, unrecorded_tokens=unrecorded)
-
-
-def _head(transcript: Transcript) -> dict[str, Any]:
-    """The body that every request of the run has in common."""
-    head: dict[str, Any] = {"model": transcript.model}
-    if transcript.tools:
-        tools = {"tools": list(transcript.tools)}
-        head |= {"toolConfig": tools} if transcript.wire == "bedrock_converse" else tools
-    if transcript.system is not None:
-        head[bodies.SYSTEM.get(transcript.wire, "system")] = transcript.system
-    return head
-
-
-def _context_starts(transcript: Transcript) -> list[int]:
-    """Where a context begins: at the first message, and wherever the client compacted the history."""
-    marks = transcript.meta.get("marks")
-    places = [known(mapping(mark).get("at")) for mark in marks] if isinstance(marks, list) else []
-    return sorted({0, *(place for place in places if place is not None)})
 
 
 def _trusted(recorded: RecordedRequest) -> Usage | None:

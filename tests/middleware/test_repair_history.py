@@ -11,15 +11,14 @@ import pytest
 import ctxkit
 from ctxkit.flow import ask_model
 from ctxkit.messages import Histories, ModelRequest
-from ctxkit.middleware.repair_history import RepairHistory
 from ctxkit.testing import ScriptedModel, both, reply
 from ctxkit.validity import problems_of
 from support.bodies import ANTHROPIC, WIRES, calls, request_of, results, rounds, user
 
 
-def sent(request: ModelRequest, middleware: RepairHistory | None = None) -> ModelRequest:
+def sent(request: ModelRequest, middleware: ctxkit.RepairHistory | None = None) -> ModelRequest:
     """The request that goes further in."""
-    step = next((middleware or RepairHistory()).wrap_model_call(request, ask_model))
+    step = next((middleware or ctxkit.RepairHistory()).wrap_model_call(request, ask_model))
     assert isinstance(step, ModelRequest)
     return step
 
@@ -44,7 +43,7 @@ def test_a_broken_request_is_sent_valid_and_the_callers_history_stays(wire: str)
 def test_it_answers_like_any_other_call_blocking_and_awaiting() -> None:
     model = ScriptedModel([reply(text="Done.")])
     request = request_of(ANTHROPIC, [user("Hi."), calls(ANTHROPIC, "a"), user("Stop.")])
-    response = both(lambda: ctxkit.Stack(RepairHistory()).model_flow(request), model)
+    response = both(lambda: ctxkit.Stack(ctxkit.RepairHistory()).model_flow(request), model)
     assert response.text == "Done."
     (asked,) = model.calls
     assert isinstance(asked, ModelRequest)
@@ -67,7 +66,7 @@ def test_edits_and_what_stays_broken_are_logged_once_a_task(caplog: pytest.LogCa
     caplog.set_level(logging.INFO, logger="ctxkit")
     unsigned: dict[str, Any] = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}]}
     history = [user("Hi."), calls(ANTHROPIC, "a"), user("Stop."), unsigned, user("Go on.")]
-    middleware = RepairHistory()
+    middleware = ctxkit.RepairHistory()
     for name in ("one", "two"):
         with ctxkit.task(name):
             for length in (3, 5, 5):

@@ -83,7 +83,9 @@ class AnthropicLoop(Loop):
         elif kind == "prefill" and not self._waiting:
             self._say("assistant", self.one_of("The fox is", [{"type": "text", "text": "The fox is"}]))
         elif kind == "answer":
-            self._say("assistant", [*self._opening(), {"type": "text", "text": self.text()}])
+            # An answer that ran out of tokens may be nothing but thinking.
+            opening, text = self._opening(), {"type": "text", "text": self.text()}
+            self._say("assistant", opening if opening and self.chance() else [*opening, text])
             self.ask()
         else:
             self._call()
@@ -163,7 +165,8 @@ class AnthropicLoop(Loop):
 
     def _say(self, role: str, content: Any) -> None:
         """One more message, its last block marked for the prompt cache now and then."""
-        if self._marks and isinstance(content, list) and self.number(0, 3) == 0:
+        can_be_marked = isinstance(content, list) and "thinking" not in content[-1]["type"]
+        if self._marks and can_be_marked and self.number(0, 3) == 0:
             self._marks -= 1
             *before, last = content
             content = [*before, {**last, "cache_control": {"type": "ephemeral"}}]
