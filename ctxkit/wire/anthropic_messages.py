@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxkit.errors import BodyError
 from ctxkit.messages import Accumulator, Block, Kind, ToolCall, Turn, Where
 from ctxkit.usage import Usage
 from ctxkit.wire import anthropic_stream, usage_fields
+from ctxkit.wire.listed import ListedMessages
 from ctxkit.wire.native import (
     block,
     body_object,
@@ -32,25 +32,10 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 MEDIA: Mapping[str, Kind] = {"image": "image", "document": "document"}
 
 
-class AnthropicMessages:
+class AnthropicMessages(ListedMessages):
     """The wire `anthropic_messages`."""
 
     name = "anthropic_messages"
-    messages_key = "messages"
-
-    def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
-        """The list under `messages`."""
-        if "messages" not in body:
-            raise BodyError("messages is missing", where=("messages",))
-        return items(body["messages"], ("messages",))
-
-    def has_server_state(self, body: Mapping[str, Any]) -> bool:
-        """Never: the API keeps no conversation."""
-        return False
-
-    def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
-        """The body with other messages, its keys in their old order."""
-        return {**body, "messages": list(messages)}
 
     def head_key(self, body: Mapping[str, Any]) -> Any:
         """Tools, then system: what the provider renders in front of the messages."""

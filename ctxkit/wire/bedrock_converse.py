@@ -6,13 +6,13 @@ it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ctxkit.errors import BodyError
 from ctxkit.messages import Block, Kind, Turn, Where
 from ctxkit.usage import Usage
 from ctxkit.wire import usage_fields
+from ctxkit.wire.listed import ListedMessages
 from ctxkit.wire.native import (
     block,
     body_object,
@@ -30,16 +30,10 @@ MEDIA: Mapping[str, Kind] = {"image": "image", "video": "image", "document": "do
 TOOLS: Where = ("toolConfig", "tools")
 
 
-class BedrockConverse:
+class BedrockConverse(ListedMessages):
     """The wire `bedrock_converse`."""
 
     name = "bedrock_converse"
-
-    def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
-        """The list under `messages`."""
-        if "messages" not in body:
-            raise BodyError("messages is missing", where=("messages",))
-        return items(body["messages"], ("messages",))
 
     def head_key(self, body: Mapping[str, Any]) -> Any:
         """Tools, then system."""

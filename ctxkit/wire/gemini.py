@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxkit.errors import BodyError
 from ctxkit.messages import Accumulator, Block, Kind, ToolCall, Turn, Where
 from ctxkit.usage import Usage
 from ctxkit.wire import gemini_stream, usage_fields
+from ctxkit.wire.listed import ListedMessages
 from ctxkit.wire.native import block, body_object, dumps, items, parsed_input, path, string, text, text_parts
 from ctxkit.wire.usage_fields import mapping
 
@@ -29,25 +29,15 @@ SYSTEM = ("systemInstruction", "system_instruction")
 CACHED = ("cachedContent", "cached_content")
 
 
-class Gemini:
+class Gemini(ListedMessages):
     """The wire `gemini`."""
 
     name = "gemini"
     messages_key = "contents"
 
-    def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
-        """The list under `contents`."""
-        if "contents" not in body:
-            raise BodyError("contents is missing", where=("contents",))
-        return items(body["contents"], ("contents",))
-
     def has_server_state(self, body: Mapping[str, Any]) -> bool:
         """Whether the request goes on from content that was cached before."""
         return any(string(body.get(key)) for key in CACHED)
-
-    def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
-        """The body with other contents, its keys in their old order."""
-        return {**body, "contents": list(messages)}
 
     def head_key(self, body: Mapping[str, Any]) -> Any:
         """Tools, then the system instruction."""

@@ -6,13 +6,13 @@ their own, such as `reasoning_content`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ctxkit.errors import BodyError
 from ctxkit.messages import Accumulator, Block, Kind, ToolCall, Turn, Where
 from ctxkit.usage import Usage
 from ctxkit.wire import openai_stream, usage_fields
+from ctxkit.wire.listed import ListedMessages
 from ctxkit.wire.native import (
     block,
     body_object,
@@ -38,25 +38,10 @@ MEDIA: Mapping[str, Kind] = {"image_url": "image", "file": "document", "input_au
 REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
-class OpenAIChat:
+class OpenAIChat(ListedMessages):
     """The wire `openai_chat`."""
 
     name = "openai_chat"
-    messages_key = "messages"
-
-    def messages(self, body: Mapping[str, Any]) -> Sequence[Any]:
-        """The list under `messages`."""
-        if "messages" not in body:
-            raise BodyError("messages is missing", where=("messages",))
-        return items(body["messages"], ("messages",))
-
-    def has_server_state(self, body: Mapping[str, Any]) -> bool:
-        """Never: the API keeps no conversation."""
-        return False
-
-    def with_messages(self, body: Mapping[str, Any], messages: Sequence[Any]) -> dict[str, Any]:
-        """The body with other messages, its keys in their old order."""
-        return {**body, "messages": list(messages)}
 
     def head_key(self, body: Mapping[str, Any]) -> Any:
         """The tool definitions; system prompts are messages here."""
