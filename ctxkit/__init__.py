@@ -8,6 +8,9 @@ print(task.report())
 ```
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ctxkit.errors import (
     AttachError,
     BodyError,
@@ -37,11 +40,30 @@ from ctxkit.presets import balanced, observe
 from ctxkit.reports import Report
 from ctxkit.stack import Stack
 from ctxkit.tasks import Task, current_task, task
-from ctxkit.transcripts import Transcript, load
 from ctxkit.usage import Charge, Usage
-from ctxkit.validity import Problem, Repaired, repair, validate
+
+if TYPE_CHECKING:
+    from ctxkit.transcripts import Transcript, load
+    from ctxkit.validity import Problem, Repaired, repair, validate
 
 __version__ = "0.1.0"
+
+# Loaded when first used, so that wrapping a loop does not pay for reading recorded runs or judging bodies.
+_LATER = {
+    "Problem": "ctxkit.validity",
+    "Repaired": "ctxkit.validity",
+    "Transcript": "ctxkit.transcripts",
+    "load": "ctxkit.transcripts",
+    "repair": "ctxkit.validity",
+    "validate": "ctxkit.validity",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'ctxkit' has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
+
 
 __all__ = [
     "AttachError",

@@ -6,13 +6,16 @@ Looks at edited requests only. What a caller's own request is refused for is the
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ctxkit.errors import BodyError, ModelCallFailed
 from ctxkit.flow import Flow, ModelNext, ask_model
 from ctxkit.messages import ModelRequest, ModelResponse, Turn
 from ctxkit.tasks import note_fault
-from ctxkit.validity import Problem, problems_of
 from ctxkit.wire.native import text
+
+if TYPE_CHECKING:
+    from ctxkit.validity import Problem
 
 AS_CALLER_MADE_IT = "the request goes out as the caller made it"
 # What providers say about a history, as opposed to a model's name, a limit or a schema.
@@ -37,6 +40,9 @@ def broken_by_edit(request: ModelRequest) -> tuple[Problem, ...]:
     """What a provider would refuse an edited request for, and not the caller's own."""
     if request.origin is None:
         return ()
+    # Imported with the first edit: most of what it holds is never needed in a run that only measures.
+    from ctxkit.validity import Problem, problems_of
+
     try:
         before = {problem.rule for problem in problems_of(request.origin)}
         return tuple(problem for problem in problems_of(request) if problem.rule not in before)

@@ -8,7 +8,6 @@ from collections.abc import Hashable
 from ctxkit.flow import Flow, Middleware, ModelNext
 from ctxkit.messages import ModelRequest, ModelResponse
 from ctxkit.tasks import current_task
-from ctxkit.validity import mend
 from ctxkit.wire.native import path
 
 _log = logging.getLogger("ctxkit")
@@ -24,6 +23,8 @@ class RepairHistory(Middleware):
 
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Mend the request."""
+        from ctxkit.validity import mend
+
         mended, edits, unresolved = mend(request)
         for edit in edits:
             self._say(logging.INFO, "mended %s at %s: %s", edit.rule, path(edit.where), edit.what)
