@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ctxkit.blocks import Block, Turn
+from ctxkit.errors import BodyError
 
 KEPT_HISTORIES = 256
 
@@ -74,6 +75,12 @@ class Histories:
         Raises:
             BodyError: The body is malformed.
         """
+        try:
+            return self._read(reader, body, size)
+        except RecursionError:
+            raise BodyError("the body is nested too deeply to be compared with others") from None
+
+    def _read(self, reader: TurnReader, body: Mapping[str, Any], size: int) -> tuple[Turn, ...]:
         messages = list(reader.messages(body))
         with self._lock:
             head = self._head(reader, body)

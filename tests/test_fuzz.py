@@ -232,15 +232,7 @@ def test_no_depth_is_too_deep(wire: str, lists: bool) -> None:
         read_answer(wire, {**made, "model": part})
 
 
-@pytest.mark.parametrize(
-    "wire",
-    [
-        pytest.param(
-            wire, marks=pytest.mark.xfail(wire == OPENAI, raises=RecursionError, reason="merges by recursion")
-        )
-        for wire in ALL_WIRES
-    ],
-)
+@pytest.mark.parametrize("wire", ALL_WIRES)
 def test_no_depth_of_an_event_is_too_deep(wire: str) -> None:
     deep = nested(DEPTH, lists=False)
     holders = ("message", "delta", "content_block", "item", "part", "response", "content")

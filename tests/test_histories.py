@@ -188,3 +188,19 @@ def test_threads_that_read_the_same_history_get_the_same_turns() -> None:
     for thread in threads:
         thread.join()
     assert all(shared(found[0], turns) == 51 for turns in found)
+
+
+def test_a_body_that_is_too_deep_to_be_compared_is_malformed() -> None:
+    class Deep(dict[str, object]):
+        def __eq__(self, other: object) -> bool:
+            raise RecursionError
+
+        __hash__ = None  # type: ignore[assignment]
+
+    histories = Histories()
+    wire = wire_named(ANTHROPIC)
+    message = Deep({"role": "user", "content": "Hello."})
+    kept = histories.read(wire, {"messages": [message]})
+    with pytest.raises(BodyError, match="nested too deeply"):
+        histories.read(wire, {"messages": [{"role": "user", "content": "Hello."}]})
+    assert len(kept) == 2

@@ -11,6 +11,7 @@ from ctxkit.messages import Wire
 from ctxkit.wire.anthropic_messages import ANTHROPIC_MESSAGES
 from ctxkit.wire.bedrock_converse import BEDROCK_CONVERSE
 from ctxkit.wire.gemini import GEMINI
+from ctxkit.wire.native import string
 from ctxkit.wire.openai_chat import OPENAI_CHAT
 from ctxkit.wire.openai_responses import OPENAI_RESPONSES
 from ctxkit.wire.paths import wire_for_path
@@ -67,7 +68,7 @@ def wire_of(body: Mapping[str, Any]) -> Wire | None:
         return ANTHROPIC_MESSAGES
     if isinstance(tools, list) and tools:
         return OPENAI_CHAT
-    return ANTHROPIC_MESSAGES if str(body.get("model", "")).startswith("claude") else OPENAI_CHAT
+    return ANTHROPIC_MESSAGES if (string(body.get("model")) or "").startswith("claude") else OPENAI_CHAT
 
 
 def wire_of_answer(body: Mapping[str, Any]) -> Wire | None:

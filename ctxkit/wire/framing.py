@@ -82,18 +82,24 @@ class JsonArrayReader:
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
-        self._rest = ""
+        self._rest: list[str] = []
 
     def feed(self, data: bytes) -> Iterator[Event]:
         """The events that these bytes complete."""
-        self._rest += self._decoder.decode(data)
-        while element := self._rest.lstrip(_BETWEEN):
+        text = self._decoder.decode(data)
+        self._rest.append(text)
+        # No element ends without its bracket, so a long one is looked at once for each of those only.
+        if "}" not in text:
+            return
+        rest = "".join(self._rest)
+        while element := rest.lstrip(_BETWEEN):
             try:
                 _, end = _ELEMENTS.raw_decode(element)
             except (ValueError, RecursionError):
-                return
-            self._rest = element[end:]
+                break
+            rest = element[end:]
             yield Event("", element[:end])
+        self._rest = [rest]
 
 
 def reader_for(content_type: str, asked: Framing | None) -> Reader | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ctxkit.errors import BodyError
 from ctxkit.wire.native import body_object, items
 from ctxkit.wire.sse import encode
 from ctxkit.wire.usage_fields import mapping
@@ -52,7 +53,10 @@ class OpenAIChatAccumulator:
                 self._body[key] = value
         for part in items(event.get("choices"), ("choices",)):
             if isinstance(part, Mapping):
-                self._choice(part)
+                try:
+                    self._choice(part)
+                except RecursionError:
+                    raise BodyError("choices are nested too deeply", where=("choices",)) from None
 
     def _choice(self, part: Mapping[str, Any]) -> None:
         given = part.get("index")

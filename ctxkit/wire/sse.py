@@ -32,7 +32,7 @@ class EventReader:
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
-        self._rest = ""
+        self._rest: list[str] = []
         self._after_cr = False
         self._name = ""
         self._data: list[str] = []
@@ -45,8 +45,12 @@ class EventReader:
         # A CR ends its line at once; an LF that comes after it with the next bytes is its second half.
         lines = text.removeprefix("\n") if self._after_cr else text
         self._after_cr = text.endswith("\r")
-        buffered = self._rest + lines.replace("\r\n", "\n").replace("\r", "\n")
-        *complete, self._rest = buffered.split("\n")
+        first, *others = lines.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._rest.append(first)
+        if not others:
+            return
+        complete = ["".join(self._rest), *others[:-1]]
+        self._rest = [others[-1]]
         for line in complete:
             event = self._line(line)
             if event is not None:
