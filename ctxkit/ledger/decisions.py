@@ -7,7 +7,7 @@ from typing import Literal
 
 from ctxkit.messages import Where
 
-Action = Literal["replaced", "dropped", "left"]
+Action = Literal["replaced", "dropped", "left", "repaired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,9 @@ class Decision:
 
     Attributes:
         by: The middleware.
-        action: Whether its text was replaced, the block was dropped, or it was left as it is.
-        kind: The block's kind.
+        action: Whether its text was replaced, the block was dropped, left as it is, or an invalid place in the
+            history repaired.
+        kind: The block's kind; for a repair, the rule that was broken.
         where: The path to it in the body.
         tool: The tool's name, where it belongs to one.
         call_id: What ties a result to its call.

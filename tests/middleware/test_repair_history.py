@@ -81,3 +81,12 @@ def test_edits_and_what_stays_broken_are_logged_once_a_task(caplog: pytest.LogCa
         ("INFO", f"RepairHistory mended {call}: {added}"),
         ("WARNING", f"RepairHistory can't mend {thought}: {why}"),
     ]
+
+
+def test_every_edit_is_in_the_decision_log_once(task: ctxkit.Task) -> None:
+    request = request_of(ANTHROPIC, [user("Hi."), calls(ANTHROPIC, "a"), user("Stop.")])
+    for _ in range(2):
+        sent(request)
+    (decision,) = task.decisions
+    assert (decision.by, decision.action) == ("RepairHistory", "repaired")
+    assert (decision.kind, decision.where) == ("tool_use_has_its_result", ("messages", 1, "content", 0))
