@@ -16,8 +16,8 @@ class Decision:
 
     Attributes:
         by: The middleware.
-        action: Whether its text was replaced, the block was dropped, left as it is, or an invalid place in the
-            history repaired.
+        action: Whether its text was replaced, the block was dropped or left as it is, or an invalid place in
+            the history was repaired.
         kind: The block's kind; for a repair, the rule that was broken.
         where: The path to it in the body.
         tool: The tool's name, where it belongs to one.
