@@ -8,9 +8,12 @@ from html import escape
 from ctxkit.reports.content import Table, content_of
 from ctxkit.reports.report import Report
 
-NAME_STYLE = "text-align: left; overflow-wrap: anywhere"
-NUMBER_STYLE = "text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums"
-FAINT_STYLE = "opacity: 0.75"
+PADDING = "padding: 0.15em 0.8em"
+NAME_STYLE = f"text-align: left; overflow-wrap: anywhere; {PADDING}"
+NUMBER_STYLE = f"text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; {PADDING}"
+FAINT_STYLE = f"opacity: 0.75; vertical-align: top; {PADDING}"
+TABLE_STYLE = "border-collapse: collapse; margin: 0.8em 0"
+CAPTION_STYLE = "text-align: left; font-weight: bold; white-space: nowrap; padding: 0.3em 0.8em"
 
 
 def report_html(report: Report) -> str:
@@ -24,7 +27,7 @@ def report_html(report: Report) -> str:
         parts.append(f"<p>{escape(content.caveat)}</p>")
     parts += map(_table, content.tables)
     facts = (_row(fact, cell="td", styles=(FAINT_STYLE, NAME_STYLE)) for fact in content.facts)
-    parts.append(f"<table>{''.join(facts)}</table>")
+    parts.append(f'<table style="{TABLE_STYLE}">{"".join(facts)}</table>')
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -32,8 +35,8 @@ def _table(table: Table) -> str:
     styles = (NAME_STYLE, *(NUMBER_STYLE for _ in table.columns[1:]))
     head = _row(table.columns, cell="th", styles=styles)
     rows = "".join(_row(row, cell="td", styles=styles) for row in table.rows)
-    caption = f'<caption style="{NAME_STYLE}">{escape(table.title)}</caption>'
-    return f"<table>{caption}<thead>{head}</thead><tbody>{rows}</tbody></table>"
+    caption = f'<caption style="{CAPTION_STYLE}">{escape(table.title)}</caption>'
+    return f'<table style="{TABLE_STYLE}">{caption}<thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
 def _row(texts: Iterable[str], *, cell: str, styles: Iterable[str]) -> str:
