@@ -23,7 +23,7 @@ import ctxkit
 from ctxkit.testing import ModelServer, reply
 
 SIZES = {"1 KB": (3, 300), "100 KB": (41, 2_400), "1 MB": (457, 2_250)}
-STEP_CHARS = 300
+STEP_CHARS = 100
 MODEL = "claude-sonnet-5"
 OPENAI_MODEL = "gpt-4.1"
 Call = Callable[[list[dict[str, Any]]], object]
