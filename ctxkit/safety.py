@@ -28,8 +28,15 @@ _REFUSED = "safety.refused"
 
 
 def ask_safely(request: ModelRequest) -> Flow[ModelResponse]:
-    """Ask the driver, innermost: for the caller's own request where an edit broke it."""
-    broken = broken_by_edit(request)
+    """Ask the driver, innermost: for the caller's own request where an edit broke it.
+
+    It stands inside every guard, so a fault of the look itself is caught here.
+    """
+    try:
+        broken = broken_by_edit(request)
+    except Exception as error:
+        note_fault(f"the look at an edit: {type(error).__name__}", error, so=AS_CALLER_MADE_IT)
+        return ask_model(request.as_it_is())
     if broken:
         note_fault(f"an edit broke the rule {broken[0].rule}", so=AS_CALLER_MADE_IT)
         request = request.as_it_is()
@@ -79,5 +86,6 @@ def _was_refused(request: ModelRequest) -> bool:
 
     try:
         return request.fold(_REFUSED + ".before", lambda head: False, step)
-    except BodyError:
+    except Exception:
+        # A history that can't be looked at was never edited; the middlewares say what is wrong with it.
         return False

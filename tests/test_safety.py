@@ -158,3 +158,33 @@ def test_a_middleware_leaves_a_request_alone_that_is_not_to_be_edited(task: ctxk
     run(ctxkit.Stack(ctxkit.TruncateToolResults(max_tokens=100)).model_flow(request), model)
     assert sent(model)[0].raw == b"own"
     assert task.decisions == ()
+
+
+class Unreadable(dict[str, Any]):
+    """A message that breaks whoever looks at it."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        raise RuntimeError("a fault of ctxkit's own")
+
+
+class MakesUnreadable(ctxkit.Middleware):
+    """Passes on a message that no rule was written for."""
+
+    def wrap_model_call(
+        self, request: ModelRequest, call_next: ctxkit.ModelNext
+    ) -> ctxkit.Flow[ctxkit.ModelResponse]:
+        return call_next(request.with_messages([Unreadable(role="user", content="Other.")]))
+
+
+def test_a_fault_in_the_last_look_itself_never_breaks_the_call(task: ctxkit.Task) -> None:
+    model = ScriptedModel([reply(text="Seen.")])
+    response = run(ctxkit.Stack(MakesUnreadable()).model_flow(asked(MESSAGES)), model)
+    assert response.text == "Seen."
+    assert [request.raw for request in sent(model)] == [b"own"]
+    assert task.faults["the look at an edit: RuntimeError"] == 1
+
+
+def test_a_history_that_can_not_be_looked_at_is_still_asked() -> None:
+    model = ScriptedModel([reply(text="Seen.", usage=ctxkit.Usage(1, 1))], price_cache=False)
+    response = run(ctxkit.Stack().model_flow(asked([Unreadable(MESSAGES[0])])), model)
+    assert response.text == "Seen."
