@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
+from uuid import uuid4
 
 from ctxkit.errors import CtxkitError, FlowError, ModelCallFailed
+from ctxkit.ledger.sent import Placed, Sent
 from ctxkit.money import Share
 from ctxkit.usage import Charge, Usage
 
@@ -35,8 +37,15 @@ class Attempt:
         tool_calls: The names of the tools that the answer calls.
         retry: How many attempts at the same call came before.
         cut_tokens: How many tokens of the caller's request were left out before it was sent, as counted here.
-        started: Seconds since the epoch.
+        started: Seconds since the epoch; 0 where nobody knows.
         seconds: How long it took.
+        id: Tells it from every other attempt, in every process.
+        turn: Which turn of the tool loop it is for: 1 and the number of answers that its history holds;
+            `None` where that can't be read.
+        provider: Who was asked, where that is known.
+        sent: What it sent, block by block; `None` where that can't be read.
+        answered: The blocks that came back.
+        miss_reason: Why the prompt cache did not serve it, in the provider's own word where it gives one.
     """
 
     task: str
@@ -54,6 +63,12 @@ class Attempt:
     cut_tokens: int = 0
     started: float = 0.0
     seconds: float = 0.0
+    id: str = field(default_factory=lambda: uuid4().hex, compare=False)
+    turn: int | None = None
+    provider: str | None = None
+    sent: Sent | None = field(default=None, repr=False)
+    answered: tuple[Placed, ...] = field(default=(), repr=False)
+    miss_reason: str | None = None
 
 
 def outcome_of(error: BaseException) -> Outcome:

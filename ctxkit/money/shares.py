@@ -33,6 +33,8 @@ class Share:
         input_tokens: Of the prompt, as billed.
         output_tokens: Of the answer, as billed.
         cost_usd: US dollars; `None` where the charge is unknown.
+        carried: Whether it stood in the history already before the model last answered, and is paid for once
+            more.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class Share:
     input_tokens: int
     output_tokens: int
     cost_usd: Decimal | None
+    carried: bool = False
 
 
 def split(

@@ -22,13 +22,15 @@ class Shape:
     Attributes:
         total: All of them.
         by_key: The same by kind and tool of the blocks.
+        numbers: How many blocks of each kind there are, and how many turns, the head aside, as `turn`.
     """
 
     total: int
     by_key: Mapping[Key, int]
+    numbers: Mapping[str, int]
 
 
-NOTHING = Shape(0, {})
+NOTHING = Shape(0, {}, {})
 
 
 def shape_of(prompt: Prompt, counter: BlockCounter) -> Shape:
@@ -37,10 +39,14 @@ def shape_of(prompt: Prompt, counter: BlockCounter) -> Shape:
     def step(before: Shape, turn: Turn) -> Shape:
         total = before.total
         by_key = dict(before.by_key)
+        numbers = dict(before.numbers)
+        if turn.parent is not None:
+            numbers["turn"] = numbers.get("turn", 0) + 1
         for key, tokens in _parts(turn, counter):
             total += tokens
             by_key[key] = by_key.get(key, 0) + tokens
-        return Shape(total, by_key)
+            numbers[key[0]] = numbers.get(key[0], 0) + 1
+        return Shape(total, by_key, numbers)
 
     return prompt.fold(_memo_key(counter), lambda head: step(NOTHING, head), step)
 
