@@ -24,7 +24,7 @@ from ctxkit.errors import (
     TranscriptError,
     UnknownToolError,
 )
-from ctxkit.flow import Flow, Middleware, ModelNext, Perform, ToolNext, done, perform
+from ctxkit.flow import Flow, Middleware, ModelNext, Perform, ToolNext, compute, done, perform
 from ctxkit.integrations.wrap import wrap
 from ctxkit.ledger import Attempt, Decision
 from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
@@ -104,6 +104,7 @@ __all__ = [
     "UnknownToolError",
     "Usage",
     "balanced",
+    "compute",
     "current_task",
     "done",
     "load",

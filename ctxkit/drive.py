@@ -1,29 +1,21 @@
-"""The drivers: the only code of ctxkit that waits while a flow runs.
+"""The drivers that take a flow to its end, blocking and awaiting.
 
-`run` and `run_async` take a flow to its end. `Stream` and `AsyncStream` also hand on the events of a
-streamed answer while it arrives; their common bookkeeping is `_StreamRun`, which does no input or output.
+With those in `streaming` they are the only code of ctxkit that waits while a flow runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
-from contextlib import aclosing, suppress
-from contextvars import copy_context
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any, Generic, Protocol, TypeVar
 
-from ctxkit.errors import FlowError, StreamAborted, StreamError
+from ctxkit.errors import FlowError
 from ctxkit.flow import Flow, Perform, Step
 from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-E = TypeVar("E")
-E_contra = TypeVar("E_contra", contravariant=True)
-_REPLACED = (
-    "a middleware replaced a streamed answer that had already gone out: set `buffers_stream = True` on it"
-)
 
 
 class Edge(Protocol):
@@ -50,44 +42,14 @@ class AsyncEdge(Protocol):
         ...
 
 
-class Noted(Protocol[E_contra]):
-    """An answer that is put together while its events pass."""
-
-    def feed(self, event: E_contra) -> None:
-        """Take note of an event that passed."""
-        ...
-
-    def finish(self) -> ModelResponse | None:
-        """The answer built from the events noted so far; `None` where there were none."""
-        ...
-
-
-class Opened(Noted[E], Protocol[E]):
-    """An answer that has begun to arrive."""
-
-    def __iter__(self) -> Iterator[E]: ...
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        ...
-
-
-class AsyncOpened(Noted[E], Protocol[E]):
-    """An answer that has begun to arrive, awaited."""
-
-    def __aiter__(self) -> AsyncGenerator[E, None]: ...
-
-    async def close(self) -> None:
-        """Let go of the connection."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class _Done(Generic[T_co]):
+class Done(Generic[T_co]):
+    """The end of a flow, with what it ended with."""
+
     value: T_co
 
 
-def _advance(flow: Flow[T], value: Any = None, error: BaseException | None = None) -> Step | _Done[T]:
+def advance(flow: Flow[T], value: Any = None, error: BaseException | None = None) -> Step | Done[T]:
     """Resume a flow with an outcome, up to its next step or its end."""
     try:
         step = flow.throw(error) if error is not None else flow.send(value)
@@ -97,7 +59,7 @@ def _advance(flow: Flow[T], value: Any = None, error: BaseException | None = Non
                 "a hook returned a flow that never ran: write `return (yield from call_next(request))` "
                 "in a hook that has a `yield`"
             ) from None
-        return _Done(stop.value)
+        return Done(stop.value)
     if not isinstance(step, (ModelRequest, ToolCall, Perform)):
         flow.close()
         raise FlowError(
@@ -109,31 +71,32 @@ def _advance(flow: Flow[T], value: Any = None, error: BaseException | None = Non
 
 def run(flow: Flow[T], edge: Edge) -> T:
     """Take a flow to its end, blocking."""
-    state = _advance(flow)
-    while not isinstance(state, _Done):
+    state = advance(flow)
+    while not isinstance(state, Done):
         try:
-            value = _perform(state, edge)
+            value = perform_step(state, edge)
         except BaseException as error:
-            state = _advance(flow, error=error)
+            state = advance(flow, error=error)
         else:
-            state = _advance(flow, value)
+            state = advance(flow, value)
     return state.value
 
 
 async def run_async(flow: Flow[T], edge: AsyncEdge) -> T:
     """Take a flow to its end, awaiting."""
-    state = _advance(flow)
-    while not isinstance(state, _Done):
+    state = advance(flow)
+    while not isinstance(state, Done):
         try:
-            value = await _perform_async(state, edge)
+            value = await perform_step_async(state, edge)
         except BaseException as error:
-            state = _advance(flow, error=error)
+            state = advance(flow, error=error)
         else:
-            state = _advance(flow, value)
+            state = advance(flow, value)
     return state.value
 
 
-def _perform(step: Step, edge: Edge) -> Any:
+def perform_step(step: Step, edge: Edge) -> Any:
+    """Do what a flow asked for, blocking."""
     if isinstance(step, ModelRequest):
         return edge.model(step)
     if isinstance(step, ToolCall):
@@ -141,260 +104,16 @@ def _perform(step: Step, edge: Edge) -> Any:
     return step.blocking()
 
 
-def _perform_async(step: Step, edge: AsyncEdge) -> Awaitable[Any]:
+def perform_step_async(step: Step, edge: AsyncEdge) -> Awaitable[Any]:
+    """Do what a flow asked for, awaiting; what has no async form runs in a thread."""
     if isinstance(step, ModelRequest):
         return edge.model(step)
     if isinstance(step, ToolCall):
         return edge.tool(step)
-    return step.awaitable()
+    return step.awaitable() if step.awaitable else _in_thread(step.blocking)
 
 
-class _StreamRun(Generic[E]):
-    """What both streaming drivers remember about a flow; does no input or output.
+def _in_thread(blocking: Callable[[], T]) -> Awaitable[T]:
+    import asyncio
 
-    Only the first streamed request of purpose `main` goes out to the caller as it arrives; everything
-    else that the flow asks for runs to its end unseen. The flow stays in the context that it was started
-    in, and so in the same task, wherever its stream is read.
-    """
-
-    def __init__(self, flow: Flow[ModelResponse], replay: Callable[[ModelResponse], Iterable[E]]) -> None:
-        self.flow = flow
-        self.replay = replay
-        self.sent: ModelResponse | None = None
-        self.held: tuple[ModelResponse | None, list[E]] | None = None
-        self._context = copy_context()
-        self.state: Step | _Done[ModelResponse | None] = self._context.run(_advance, flow)
-
-    @property
-    def over(self) -> bool:
-        """Whether the flow has ended."""
-        return isinstance(self.state, _Done)
-
-    def answer_request(self) -> ModelRequest | None:
-        """The current step, where it is the answer that the caller waits for."""
-        state = self.state
-        if isinstance(state, ModelRequest) and state.purpose == "main" and state.stream:
-            return state
-        return None
-
-    def resume(self, value: Any = None, error: BaseException | None = None) -> None:
-        """Give the flow the outcome of its current step."""
-        self.state = self._context.run(_advance, self.flow, value, error)
-
-    def hold(self, events: list[E], response: ModelResponse | None) -> ModelResponse:
-        """The answer was read and is held back: what to tell the flow."""
-        self.held = (response, events)
-        if response is None or not response.complete:
-            raise StreamAborted(response)
-        return response
-
-    def failed(self, error: BaseException) -> None:
-        """The current step failed before anything went out: tell the flow.
-
-        A held-back answer that broke off, and that no middleware minded, goes out as far as it came.
-        """
-        try:
-            self.resume(error=error)
-        except StreamAborted as aborted:
-            self.state = _Done(aborted.partial)
-
-    def went_out(self, response: ModelResponse | None) -> None:
-        """The answer passed to the caller, whole or in part: tell the flow."""
-        if response is not None and response.complete:
-            self.sent = response
-            self.resume(response)
-            return
-        with suppress(StreamAborted, StreamError, StopIteration):
-            self._context.run(self.flow.throw, StreamAborted(response))
-            self._context.run(self.flow.throw, StreamError(_REPLACED))
-        self.flow.close()
-        self.state = _Done(response)
-
-    def pending(self) -> Step | None:
-        """The next step, `None` at the flow's end; refuses what would replace an answer that went out."""
-        while self.sent is not None and self.answer_request() is not None:
-            self.resume(error=StreamError(_REPLACED))
-        if not isinstance(self.state, _Done):
-            return self.state
-        if self.sent is not None and self.state.value is not self.sent:
-            raise StreamError(_REPLACED)
-        return None
-
-    def events(self) -> Iterable[E]:
-        """The answer's events, where they did not go out as they arrived; those held back as they came."""
-        assert isinstance(self.state, _Done)
-        answer = self.state.value
-        if self.held is not None and answer is self.held[0]:
-            return self.held[1]
-        assert answer is not None
-        return self.replay(answer)
-
-
-class Stream(Generic[E]):
-    """A flow whose answer goes out as events, blocking: `start` it, then iterate.
-
-    Args:
-        flow: What the middlewares do.
-        edge: Runs everything but the answer itself.
-        open_stream: Sends the answer's request and returns when its first byte may be read.
-        replay: Turns an answer that was not streamed into events.
-        buffered: Whether the answer is held back until the flow has ended.
-    """
-
-    def __init__(
-        self,
-        flow: Flow[ModelResponse],
-        edge: Edge,
-        *,
-        open_stream: Callable[[ModelRequest], Opened[E]],
-        replay: Callable[[ModelResponse], Iterable[E]],
-        buffered: bool = False,
-    ) -> None:
-        self._run = _StreamRun(flow, replay)
-        self._edge = edge
-        self._open = open_stream
-        self._buffered = buffered
-        self._events = self._iterate()
-        self._started = False
-        self.opened: Opened[E] | None = None
-
-    def start(self) -> None:
-        """Run up to the first byte of the answer, which is then `opened`, or to the flow's end."""
-        while (step := self._run.pending()) is not None:
-            asked = self._run.answer_request()
-            try:
-                if asked is None:
-                    value = _perform(step, self._edge)
-                elif self._buffered:
-                    value = self._hold(self._open(asked))
-                else:
-                    self.opened = self._open(asked)
-                    return
-            except BaseException as error:
-                self._run.failed(error)
-            else:
-                self._run.resume(value)
-
-    def __iter__(self) -> Iterator[E]:
-        return self._events
-
-    def close(self) -> None:
-        """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
-        if self.opened is not None and not self._started:
-            self._started = True
-            self._run.went_out(self.opened.finish())
-        self._events.close()
-        if self.opened is not None:
-            self.opened.close()
-
-    def _iterate(self) -> Generator[E, None, None]:
-        self._started = True
-        if self.opened is None or self._run.over:
-            yield from self._run.events()
-            return
-        try:
-            for event in self.opened:
-                self.opened.feed(event)
-                yield event
-        finally:
-            self._run.went_out(self.opened.finish())
-            while (step := self._run.pending()) is not None:
-                try:
-                    value = _perform(step, self._edge)
-                except BaseException as error:
-                    self._run.resume(error=error)
-                else:
-                    self._run.resume(value)
-
-    def _hold(self, opened: Opened[E]) -> ModelResponse:
-        events: list[E] = []
-        try:
-            for event in opened:
-                opened.feed(event)
-                events.append(event)
-        finally:
-            opened.close()
-        self.opened = opened
-        return self._run.hold(events, opened.finish())
-
-
-class AsyncStream(Generic[E]):
-    """A flow whose answer goes out as events, awaiting; its arguments are those of `Stream`, awaited."""
-
-    def __init__(
-        self,
-        flow: Flow[ModelResponse],
-        edge: AsyncEdge,
-        *,
-        open_stream: Callable[[ModelRequest], Awaitable[AsyncOpened[E]]],
-        replay: Callable[[ModelResponse], Iterable[E]],
-        buffered: bool = False,
-    ) -> None:
-        self._run = _StreamRun(flow, replay)
-        self._edge = edge
-        self._open = open_stream
-        self._buffered = buffered
-        self._events = self._iterate()
-        self._started = False
-        self.opened: AsyncOpened[E] | None = None
-
-    async def start(self) -> None:
-        """Run up to the first byte of the answer, which is then `opened`, or to the flow's end."""
-        while (step := self._run.pending()) is not None:
-            asked = self._run.answer_request()
-            try:
-                if asked is None:
-                    value = await _perform_async(step, self._edge)
-                elif self._buffered:
-                    value = await self._hold(await self._open(asked))
-                else:
-                    self.opened = await self._open(asked)
-                    return
-            except BaseException as error:
-                self._run.failed(error)
-            else:
-                self._run.resume(value)
-
-    def __aiter__(self) -> AsyncIterator[E]:
-        return self._events
-
-    async def close(self) -> None:
-        """Hang up: what arrived is booked, the connection let go. Safe at any time and more than once."""
-        if self.opened is not None and not self._started:
-            self._started = True
-            self._run.went_out(self.opened.finish())
-        await self._events.aclose()
-        if self.opened is not None:
-            await self.opened.close()
-
-    async def _iterate(self) -> AsyncGenerator[E, None]:
-        self._started = True
-        if self.opened is None or self._run.over:
-            for event in self._run.events():
-                yield event
-            return
-        try:
-            async with aclosing(aiter(self.opened)) as events:
-                async for event in events:
-                    self.opened.feed(event)
-                    yield event
-        finally:
-            self._run.went_out(self.opened.finish())
-            while (step := self._run.pending()) is not None:
-                try:
-                    value = await _perform_async(step, self._edge)
-                except BaseException as error:
-                    self._run.resume(error=error)
-                else:
-                    self._run.resume(value)
-
-    async def _hold(self, opened: AsyncOpened[E]) -> ModelResponse:
-        events: list[E] = []
-        try:
-            async for event in opened:
-                opened.feed(event)
-                events.append(event)
-        finally:
-            await opened.close()
-        self.opened = opened
-        return self._run.hold(events, opened.finish())
+    return asyncio.to_thread(blocking)

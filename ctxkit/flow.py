@@ -14,6 +14,9 @@ from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
 
 T = TypeVar("T")
 
+# What tokenizes in about 10 ms, an event loop may wait for.
+SMALL_CHARS = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class Perform:
@@ -21,11 +24,11 @@ class Perform:
 
     Attributes:
         blocking: Does it and returns the outcome.
-        awaitable: Does the same without blocking the event loop.
+        awaitable: Does the same without blocking the event loop; without one, `blocking` runs in a thread.
     """
 
     blocking: Callable[[], Any]
-    awaitable: Callable[[], Awaitable[Any]]
+    awaitable: Callable[[], Awaitable[Any]] | None = None
 
 
 Step = ModelRequest | ToolCall | Perform
@@ -75,10 +78,25 @@ def ask_tool(call: ToolCall) -> Flow[ToolResult]:
     return result
 
 
-def perform(blocking: Callable[[], T], awaitable: Callable[[], Awaitable[T]]) -> Flow[T]:
-    """Do any other input or output: `value = yield from perform(read, read_async)`."""
+def perform(blocking: Callable[[], T], awaitable: Callable[[], Awaitable[T]] | None = None) -> Flow[T]:
+    """Do any other input or output: `value = yield from perform(read, read_async)`.
+
+    Without an async form, the blocking one runs in a thread where the flow is awaited.
+    """
     value: T = yield Perform(blocking, awaitable)
     return value
+
+
+def compute(function: Callable[[], T], *, size: int) -> Flow[T]:
+    """Do pure work: on the spot where it is small, and away from the event loop where it is large.
+
+    Args:
+        function: The work. It must be free to run in another thread.
+        size: How many characters it goes through.
+    """
+    if size <= SMALL_CHARS:
+        return function()
+    return (yield from perform(function))
 
 
 def done(value: T) -> Flow[T]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from ctxkit.drive import run, run_async
 from ctxkit.errors import FlowError, ModelCallFailed
-from ctxkit.flow import Flow, ask_model, ask_tool, done, perform
+from ctxkit.flow import Flow, ask_model, ask_tool, compute, done, perform
 from ctxkit.messages import ModelRequest, ToolCall
 from ctxkit.testing import ScriptedModel, both, failure, reply
 from support.bodies import ANTHROPIC, request_of, user
@@ -40,6 +41,25 @@ def test_a_flow_gets_what_it_asks_for_in_order() -> None:
 
 def test_a_flow_may_ask_for_nothing() -> None:
     assert both(lambda: done("answer"), ScriptedModel([])) == "answer"
+
+
+def test_what_has_no_async_form_runs_in_a_thread_where_a_flow_is_awaited() -> None:
+    def flow() -> Flow[int]:
+        return (yield from perform(threading.get_ident))
+
+    here = threading.get_ident()
+    assert run(flow(), ScriptedModel([])) == here
+    assert asyncio.run(run_async(flow(), ScriptedModel([]).awaiting)) != here
+
+
+def test_only_large_work_leaves_the_event_loop() -> None:
+    def flow(size: int) -> Flow[int]:
+        return (yield from compute(threading.get_ident, size=size))
+
+    here = threading.get_ident()
+    assert run(flow(10_000_000), ScriptedModel([])) == here
+    assert asyncio.run(run_async(flow(1_000), ScriptedModel([]).awaiting)) == here
+    assert asyncio.run(run_async(flow(10_000_000), ScriptedModel([]).awaiting)) != here
 
 
 def test_errors_arrive_in_the_flow_which_may_go_on() -> None:

@@ -134,6 +134,7 @@ def test_other_input_and_output_is_asked_for_in_both_colours() -> None:
     step = next(flow)
     assert isinstance(step, Perform)
     assert step.blocking() == "blocked"
+    assert step.awaitable is not None
     assert asyncio.run(step.awaitable()) == "awaited"  # type: ignore[arg-type]
     assert result_of(flow, "read") == "read"
 

@@ -9,11 +9,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from functools import partial
 from typing import Any
 
-from ctxkit.drive import AsyncStream, Stream, run, run_async
+from ctxkit.drive import run, run_async
 from ctxkit.errors import AttachError, CtxkitError, ModelCallFailed
 from ctxkit.flow import Middleware
 from ctxkit.integrations._http import HttpCalls, Library, StreamReader, for_caller
 from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
+from ctxkit.streaming import AsyncStream, Stream
 
 _NO_TOOLS = "an HTTP transport runs no tools: a middleware asked for the tool {name!r}"
 

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from contextvars import copy_context
 from typing import Any
 
-from ctxkit.drive import AsyncStream, Stream
 from ctxkit.flow import Flow, ask_model
 from ctxkit.messages import ModelRequest, ModelResponse
+from ctxkit.streaming import AsyncStream, Stream
 from ctxkit.testing import ScriptedModel
 from support.bodies import ANTHROPIC, answer_to, request_of, user
 
