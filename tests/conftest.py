@@ -10,10 +10,17 @@ import pytest
 from hypothesis import settings
 
 import ctxkit
+from ctxkit.tokens import CALIBRATION
 
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
 settings.register_profile("nightly", max_examples=5_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(autouse=True)
+def untrained() -> None:
+    """What the process learned of models' counts in earlier tests is forgotten."""
+    CALIBRATION.reset()
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from ctxkit.middleware.repair_history import RepairHistory
 from ctxkit.testing import checked
 from ctxkit.validity import problems_of
 from ctxkit.wire.thinking import binds_thinking
+from support.flows import first_request
 from support.valid_histories import VALID_HISTORIES, History
 
 TRUNCATE = st.builds(
@@ -84,9 +85,7 @@ def replayed(history: History, stack: ctxkit.Stack) -> list[Sent]:
 def through(stack: ctxkit.Stack, request: ModelRequest) -> ModelRequest:
     """What arrives at the provider."""
     assert problems_of(request) == ()
-    arrived = next(checked(stack).model_flow(request))
-    assert isinstance(arrived, ModelRequest)
-    return arrived
+    return first_request(checked(stack).model_flow(request))
 
 
 def messages(request: ModelRequest) -> list[Any]:

@@ -90,7 +90,7 @@ def damaged_bytes(draw: Draw, raw: bytes) -> bytes:
 def read_request(wire: str, body: dict[str, Any]) -> None:
     """All that is done with a request on its way to the provider, and what only a user asks for."""
     request = ModelRequest(wire_named(wire), body)
-    counter = block_counter_for(request.model)
+    counter = block_counter_for(request.model, request.wire.name)
     edits = ctxkit.Stack(
         ctxkit.TruncateToolResults(max_tokens=100), ctxkit.TrimHistory(start_tokens=50, target_tokens=0)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ctxkit.errors import ConfigError
-from ctxkit.tokens import Tokenizer, counter_for, head, tail
+from ctxkit.tokens import Counter, counter_for, head, tail
 
 MIN_TOKENS = 100
 START_SHARE, ERRORS_SHARE, END_SHARE = 0.45, 0.25, 0.30
@@ -37,7 +37,7 @@ ERROR = re.compile(
 )
 
 
-def truncate(text: str, *, max_tokens: int, counter: Tokenizer | None = None) -> str:
+def truncate(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
     """Shorten a text to a number of tokens: its start, its end and the lines that look like errors stay.
 
     The same text and limit give the same result, a result is never over the limit, and one that is short
@@ -62,7 +62,7 @@ def truncate(text: str, *, max_tokens: int, counter: Tokenizer | None = None) ->
     return _cut(text, max_tokens, counter)
 
 
-def _cut(text: str, max_tokens: int, counter: Tokenizer) -> str:
+def _cut(text: str, max_tokens: int, counter: Counter) -> str:
     tokens_per_char = _tokens_per_char(text, counter)
     candidates: list[_Line] | None = None
     budget = max_tokens - MARKER_TOKENS
@@ -143,7 +143,7 @@ def _candidates(text: str, start: int, stop: int, *, max_chars: int) -> list[_Li
     return sorted(found.values(), key=lambda line: line.position)
 
 
-def _chosen(candidates: list[_Line], budget: int, counter: Tokenizer) -> tuple[list[_Line], int]:
+def _chosen(candidates: list[_Line], budget: int, counter: Counter) -> tuple[list[_Line], int]:
     """The candidates that fit, the outermost before the others, and their tokens."""
     chosen: list[_Line] = []
     used = 0
@@ -178,7 +178,7 @@ def _from_both_ends(lines: list[_Line]) -> Iterable[_Line]:
             yield lines[-1 - index]
 
 
-def _tokens_per_char(text: str, counter: Tokenizer) -> float:
+def _tokens_per_char(text: str, counter: Counter) -> float:
     """How many tokens a character of a text has, worked out on as much of it as is quick."""
     sample = text[:COUNTED_CHARS]
     return counter.count(sample) / len(sample)

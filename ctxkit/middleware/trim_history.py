@@ -11,7 +11,7 @@ from ctxkit.edits import edited, left
 from ctxkit.errors import ConfigError
 from ctxkit.flow import Flow, Middleware, ModelNext
 from ctxkit.messages import Block, ModelRequest, ModelResponse, Turn
-from ctxkit.tokens import IMAGE_TOKENS, block_counter_for, counter_for, turn_tokens
+from ctxkit.tokens import block_counter_for, counted, counter_for, turn_tokens
 from ctxkit.wire.thinking import begins_user_turn, binds_thinking, can_lose_thinking
 
 
@@ -74,6 +74,7 @@ class TrimHistory(Middleware):
 
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Clear what the fold over the history says."""
+        yield from counted(request)
         by = type(self).__name__
         state = self._state(request)
         if state.barred is not None:
@@ -85,10 +86,11 @@ class TrimHistory(Middleware):
             reason=f"the history passed {self.start_tokens:,} tokens",
             lost_thinking=[index for batch in state.batches for index in batch.lost_thinking],
         )
-        return call_next(made)
+        return (yield from call_next(made))
 
     def _state(self, request: ModelRequest) -> _State:
-        fold = _Fold(self, request.model, binds=binds_thinking(request.wire.name, request.model))
+        wire = request.wire.name
+        fold = _Fold(self, request.model, wire, binds=binds_thinking(wire, request.model))
         return request.fold(fold.key, fold.start, fold.step)
 
 
@@ -138,10 +140,10 @@ class _State:
 class _Fold:
     """The pure fold: what is cleared after each turn depends on the turns up to it and on nothing else."""
 
-    def __init__(self, settings: TrimHistory, model: str | None, *, binds: bool) -> None:
+    def __init__(self, settings: TrimHistory, model: str | None, wire: str, *, binds: bool) -> None:
         self._settings = settings
         self._text_counter = counter_for(model)
-        self._counter = block_counter_for(model)
+        self._counter = block_counter_for(model, wire)
         self._binds = binds
         self.key = (
             TrimHistory.__name__,
@@ -176,7 +178,7 @@ class _Fold:
             return None
         if any(fnmatchcase(block.tool or "", pattern) for pattern in self._settings.exempt):
             return None
-        tokens = self._counter.count(block) - IMAGE_TOKENS * block.images
+        tokens = self._counter.count_said(block)
         note = _note(block, tokens)
         note_tokens = self._text_counter.count(note)
         # What is hardly longer than its note stays; so a note is never cleared itself.

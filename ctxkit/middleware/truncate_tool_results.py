@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 from ctxkit.condense import MIN_TOKENS, truncate
 from ctxkit.edits import edited
 from ctxkit.errors import ConfigError
-from ctxkit.flow import Flow, Middleware, ModelNext, ToolNext
+from ctxkit.flow import Flow, Middleware, ModelNext, ToolNext, compute
 from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult, Turn
-from ctxkit.tokens import Tokenizer, block_counter_for, counter_for
+from ctxkit.tokens import BlockCounter, Counter, block_counter_for, counter_for
 from ctxkit.tokens.blocks import COUNTED_CHARS
+from ctxkit.tokens.shape import uncounted_chars
 from ctxkit.wire.native import text_parts, with_text
 
 # The cuts of a history, the last turn's first.
@@ -53,16 +54,16 @@ class TruncateToolResults(Middleware):
 
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Cut the results in the request."""
-        key = (*self._key, block_counter_for(request.model).name)
-        state = request.fold(
-            key, lambda head: None, lambda before, turn: self._step(before, turn, request.model)
-        )
+        counter = block_counter_for(request.model, request.wire.name)
+        key = (*self._key, counter.name)
+        chars = uncounted_chars(request, counter)
+        state = yield from compute(lambda: self._cuts(request, key, counter), size=chars)
         texts: dict[Block, str] = {}
         while state is not None:
             state, cut = state
             texts.update(cut)
         reason = "it was longer than its limit when it came in"
-        return call_next(edited(request, texts, by=type(self).__name__, reason=reason))
+        return (yield from call_next(edited(request, texts, by=type(self).__name__, reason=reason)))
 
     def wrap_tool_call(self, call: ToolCall, call_next: ToolNext) -> Flow[ToolResult]:
         """Cut the result of the tool."""
@@ -70,7 +71,11 @@ class TruncateToolResults(Middleware):
         limit = self.limit(call.name)
         if limit is None:
             return result
-        return replace(result, content=_cut_content(result.content, limit, counter_for(None)))
+        content = result.content
+        cut = yield from compute(
+            lambda: _cut_content(content, limit, counter_for(None)), size=_chars(content)
+        )
+        return replace(result, content=cut)
 
     def limit(self, tool: str | None) -> int | None:
         """The limit for a tool; `None` where it is exempt."""
@@ -80,27 +85,33 @@ class TruncateToolResults(Middleware):
         matching = (limit for pattern, limit in self.per_tool.items() if fnmatchcase(name, pattern))
         return next(matching, self.max_tokens)
 
-    def _step(self, before: _Cuts | None, turn: Turn, model: str | None) -> _Cuts | None:
-        cut = self._cut_turn(turn, model)
+    def _cuts(self, request: ModelRequest, key: Hashable, counter: BlockCounter) -> _Cuts | None:
+        return request.fold(
+            key, lambda head: None, lambda before, turn: self._step(before, turn, counter, request.model)
+        )
+
+    def _step(
+        self, before: _Cuts | None, turn: Turn, counter: BlockCounter, model: str | None
+    ) -> _Cuts | None:
+        cut = self._cut_turn(turn, counter, model)
         return (before, cut) if cut else before
 
-    def _cut_turn(self, turn: Turn, model: str | None) -> dict[Block, str]:
+    def _cut_turn(self, turn: Turn, counter: BlockCounter, model: str | None) -> dict[Block, str]:
         """The results of a turn that are cut, and what stands for them."""
-        counter = block_counter_for(model)
         cut = {}
         for block in turn.blocks:
             limit = self.limit(block.tool) if block.kind == "tool_result" and block.client else None
             if limit is None:
                 continue
             # A longer text is only estimated.
-            if len(block.text) > COUNTED_CHARS or counter.count(block) > limit:
+            if len(block.text) > COUNTED_CHARS or counter.count_said(block) > limit:
                 text = truncate(block.text, max_tokens=limit, counter=counter_for(model))
                 if text != block.text:
                     cut[block] = text
         return cut
 
 
-def _cut_content(content: Any, limit: int, counter: Tokenizer) -> Any:
+def _cut_content(content: Any, limit: int, counter: Counter) -> Any:
     """A tool's return value, cut where it is a text or a list of content parts with texts in it."""
     if isinstance(content, str):
         return truncate(content, max_tokens=limit, counter=counter)
@@ -109,6 +120,13 @@ def _cut_content(content: Any, limit: int, counter: Tokenizer) -> Any:
         cut = truncate(text, max_tokens=limit, counter=counter)
         return content if cut == text else with_text(content, cut)
     return content
+
+
+def _chars(content: Any) -> int:
+    """How much text a tool's return value has that may be cut."""
+    if isinstance(content, str):
+        return len(content)
+    return len(text_parts(content)) if isinstance(content, list) else 0
 
 
 def _is_part(value: Any) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ctxkit.messages import Block, ModelRequest
-from ctxkit.tokens import TURN_TOKENS, block_counter_for
+from ctxkit.tokens import block_counter_for, pieces, shape_of
 from ctxkit.usage import Usage
 from ctxkit.wire import wire_named
 
@@ -92,16 +92,20 @@ class PromptCache:
 
 def _prefixes(body: Mapping[str, Any], wire: str) -> list[Prefix]:
     request = ModelRequest(wire=wire_named(wire), body=body)
-    counter = block_counter_for(request.model)
-    prefixes = [Prefix(str(request.model).encode(), 0, False)]
+    counter = block_counter_for(request.model, wire)
+    sizes: dict[Block, int] = {}
     for turn in (request.head, *request.turns):
-        extra = 0 if turn is request.head else TURN_TOKENS
-        for block in turn.blocks:
-            before = prefixes[-1]
-            identity, marked = _identity(block)
-            digest = hashlib.blake2b(before.digest + identity, digest_size=16).digest()
-            prefixes.append(Prefix(digest, before.tokens + counter.count(block) + extra, marked))
-            extra = 0
+        for block, _, tokens in pieces(turn, counter):
+            if block is not None:
+                sizes[block] = sizes.get(block, 0) + tokens
+    in_front = shape_of(request, counter).total - sum(sizes.values())
+    prefixes = [Prefix(str(request.model).encode(), 0, False)]
+    for block, tokens in sizes.items():
+        before = prefixes[-1]
+        identity, marked = _identity(block)
+        digest = hashlib.blake2b(before.digest + identity, digest_size=16).digest()
+        prefixes.append(Prefix(digest, before.tokens + tokens + in_front, marked))
+        in_front = 0
     if "cache_control" in body:
         prefixes[-1] = replace(prefixes[-1], marked=True)
     return prefixes

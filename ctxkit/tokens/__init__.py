@@ -1,21 +1,37 @@
 """Counting: tokens of a text, of a block and of a whole request, and texts cut to a number of tokens."""
 
-from ctxkit.tokens.blocks import IMAGE_TOKENS, BlockCounter, block_counter_for
-from ctxkit.tokens.counters import Counter, TiktokenCounter, Tokenizer, counter_for
+from ctxkit.tokens.ahead import counted
+from ctxkit.tokens.blocks import BlockCounter, CountMemory, block_counter_for
+from ctxkit.tokens.calibration import CALIBRATION, Calibration
+from ctxkit.tokens.counters import (
+    Counter,
+    FunctionCounter,
+    ModelCounter,
+    TiktokenCounter,
+    Tokenizer,
+    counter_for,
+)
 from ctxkit.tokens.cut import head, tail
-from ctxkit.tokens.shape import TURN_TOKENS, Shape, prefix, shape_of, turn_tokens
+from ctxkit.tokens.estimate import TokenCount
+from ctxkit.tokens.shape import Shape, pieces, prefix, shape_of, turn_tokens
 
 __all__ = [
-    "IMAGE_TOKENS",
-    "TURN_TOKENS",
+    "CALIBRATION",
     "BlockCounter",
+    "Calibration",
+    "CountMemory",
     "Counter",
+    "FunctionCounter",
+    "ModelCounter",
     "Shape",
     "TiktokenCounter",
+    "TokenCount",
     "Tokenizer",
     "block_counter_for",
+    "counted",
     "counter_for",
     "head",
+    "pieces",
     "prefix",
     "shape_of",
     "tail",

@@ -1,118 +1,149 @@
-"""Counters of text: how many tokens a string is. Blocks are counted in `blocks`, requests in `shape`."""
+"""Counters of text: which of them counts for a model, of those that are installed and can be trusted.
+
+Blocks are counted in `blocks`, requests in `shape`.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Protocol, get_args
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, NoReturn
 
-from ctxkit.errors import ConfigError
-from ctxkit.tokens import _vocabulary
+from ctxkit.tokens._probes import disagreement
 from ctxkit.tokens._vocabulary import EncodingName
+from ctxkit.tokens.ctok_counter import CtokCounter
+from ctxkit.tokens.encoding_counter import EncodingCounter, TiktokenCounter
+from ctxkit.tokens.encodings import ClaudeFamily, Tokenization, tokenization_of
+from ctxkit.tokens.protocol import Counter, Engine, FunctionCounter, ModelCounter, ScaledCounter, Tokenizer
+from ctxkit.tokens.text_kinds import Vocabulary, claude_ratio
+from ctxkit.tokens.tiktoken_engine import TiktokenEngine
+from ctxkit.tokens.toktok_engine import ToktokEngine
 
-PIECE_CHARS = 200_000
+__all__ = [
+    "Counter",
+    "Counters",
+    "EncodingCounter",
+    "FunctionCounter",
+    "ModelCounter",
+    "TiktokenCounter",
+    "Tokenizer",
+    "counter_for",
+]
 
-# A tokenizer never joins a newline with what follows, unless that is whitespace or a slash: a cut there
-# changes no count. Without such a newline a piece ends where it is full.
-_PIECES = re.compile(rf".{{0,{PIECE_CHARS - 1}}}\n(?=[^\s/])|.{{1,{PIECE_CHARS}}}", re.DOTALL)
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-# The models of OpenAI that came before o200k_base. Read from `tiktoken.model` 0.14.0 on 2026-11-30.
-_CL100K_MODELS = ("gpt-4-", "gpt-3.5-", "gpt-35-")
-
-
-class Counter(Protocol):
-    """Anything that counts tokens; the same text must give the same count every time."""
-
-    @property
-    def name(self) -> str:
-        """Tells this counter from others: counts are kept under it."""
-        ...
-
-    def count(self, text: str) -> int:
-        """The tokens of a text."""
-        ...
+_log = logging.getLogger("ctxkit")
 
 
-class Tokenizer(Counter, Protocol):
-    """A counter that can also show its tokens, so that a text can be cut between them."""
+class Counters:
+    """The counters of all models, made of what can be imported and agrees with the reference.
 
-    def tokens(self, text: str) -> list[bytes]:
-        """The tokens of a text, as the UTF-8 bytes they stand for."""
-        ...
-
-
-class TiktokenCounter:
-    """Counts with one of OpenAI's encodings, whatever the text holds and without ever downloading one.
-
-    The name of a control token, such as `<|endoftext|>`, is plain text here. A lone surrogate is counted
-    as U+FFFD. A text of more than 200,000 characters is counted in pieces, cut after a newline where that
-    changes nothing, and in the middle of a line only where it has no such newline. Should tiktoken give up
-    on a piece, as it does on a million spaces in a row, every three bytes of it count as a token.
+    A package is imported and tested when it is first needed. One that fails its test is left out with one
+    warning in the log. May serve many threads.
 
     Args:
-        encoding: `o200k_base` or `cl100k_base`.
-
-    Raises:
-        ConfigError: There is no such encoding.
+        import_module: Imports `toktok` and `ctok`; raises `ImportError` where one is not to be used.
     """
 
-    def __init__(self, encoding: EncodingName = "o200k_base") -> None:
-        if encoding not in get_args(EncodingName):
-            known = ", ".join(get_args(EncodingName))
-            raise ConfigError(f"unknown encoding {encoding!r}; known encodings: {known}", option="encoding")
-        self.name = encoding
+    def __init__(self, *, import_module: Callable[[str], Any] = import_module) -> None:
+        self._import_module = import_module
+        self._lock = threading.Lock()
+        self._engines: dict[EncodingName, Engine] = {}
+        self._usable: dict[ClaudeFamily, bool] = {}
+        self._left_out: set[str] = set()
+        self._by_tokenization: dict[Tokenization, ModelCounter] = {}
 
-    def count(self, text: str) -> int:
-        """The tokens of a text."""
-        return sum(len(self._ids(piece) or _thirds(piece)) for piece in _pieces(text))
+    def for_model(self, model: str | None) -> ModelCounter:
+        """The counter that comes nearest to a model's own: see `counter_for`."""
+        tokenization = tokenization_of(model)
+        found = self._by_tokenization.get(tokenization)
+        return found or self._by_tokenization.setdefault(tokenization, self._made(tokenization))
 
-    def tokens(self, text: str) -> list[bytes]:
-        """The tokens of a text, as the UTF-8 bytes they stand for; as many as `count` says."""
-        decode = _vocabulary.encoding(self.name).decode_tokens_bytes
-        tokens: list[bytes] = []
-        for piece in _pieces(text):
-            ids = self._ids(piece)
-            tokens += decode(ids) if ids else _thirds(piece)
-        return tokens
+    def _made(self, tokenization: Tokenization) -> ModelCounter:
+        base = self._encoding(tokenization)
+        if tokenization.claude:
+            if self._is_usable(tokenization.claude):
+                return self._ctok(tokenization.claude, base, exact=tokenization.own)
+            return _claude("v3" if tokenization.claude == "v3" else "v4.7", base)
+        return base if tokenization.scale == 1 else _scaled(tokenization, base)
 
-    def _ids(self, piece: str) -> list[int]:
-        """The ids of a piece; none where tiktoken gives up, at times by a panic, which is no `Exception`."""
+    def _encoding(self, tokenization: Tokenization) -> EncodingCounter:
+        return EncodingCounter(tokenization.encoding, engine=self._engine, exact=tokenization.own)
+
+    def _engine(self, encoding: EncodingName) -> Engine:
+        with self._lock:
+            if encoding not in self._engines:
+                self._engines[encoding] = self._best_engine(encoding)
+            return self._engines[encoding]
+
+    def _best_engine(self, encoding: EncodingName) -> Engine:
+        fast = EncodingCounter(encoding, engine=partial(ToktokEngine, import_module=self._import_module))
+
+        def wrong() -> str | None:
+            tokens = disagreement(lambda text: len(fast.tokens(text)), encoding)
+            return tokens or disagreement(fast.count, encoding)
+
+        return fast.engine if self._is_right("toktok", wrong) else TiktokenEngine(encoding)
+
+    def _ctok(self, family: ClaudeFamily, base: Counter, *, exact: bool) -> CtokCounter:
+        return CtokCounter(family, token_count=self._token_count, base=base, exact=exact)
+
+    def _token_count(self, text: str, version: str) -> int:
+        count: int = self._import_module("ctok").token_count(text, version)
+        return count
+
+    def _is_usable(self, family: ClaudeFamily) -> bool:
+        count = self._ctok(family, TiktokenCounter(), exact=True).count
+        with self._lock:
+            if family not in self._usable:
+                self._usable[family] = self._is_right("ctok", lambda: disagreement(count, family))
+            return self._usable[family]
+
+    def _is_right(self, package: str, wrong: Callable[[], str | None]) -> bool:
+        """Whether a package is installed and nothing is wrong with it; if something is, it is logged once."""
         try:
-            return _vocabulary.encoding(self.name).encode(piece, disallowed_special=())
-        except BaseException as error:
-            if type(error).__name__ in ("ValueError", "PanicException"):
-                return []
-            raise
+            reason = wrong()
+        except ImportError:
+            return False
+        except Exception as error:
+            reason = repr(error)
+        if reason and package not in self._left_out:
+            self._left_out.add(package)
+            _log.warning("%s is left out, tokens are counted without it: %s", package, reason)
+        return not reason
 
 
-def counter_for(model: str | None) -> TiktokenCounter:
+def _claude(vocabulary: Vocabulary, base: Counter) -> ScaledCounter:
+    return ScaledCounter(base, partial(claude_ratio, vocabulary=vocabulary), name=f"claude-{vocabulary}")
+
+
+def _scaled(tokenization: Tokenization, base: Counter) -> ScaledCounter:
+    name = f"{tokenization.encoding}*{tokenization.scale}"
+    return ScaledCounter(base, lambda text: tokenization.scale, name=name)
+
+
+def _nothing(name: str) -> NoReturn:
+    raise ImportError(f"{name} is not used by the reference", name=name)
+
+
+_INSTALLED = Counters()
+_REFERENCE = Counters(import_module=_nothing)
+
+
+def counter_for(model: str | None, *, reference: bool = False) -> ModelCounter:
     """The counter that comes nearest to a model's own, shared by the whole process.
 
+    OpenAI's models are counted with their own encoding, by toktok where it is installed (the extra `fast`)
+    and else by tiktoken: the same counts. Claude's are counted by ctok where it is installed (the extra
+    `claude`), and else estimated from o200k_base by the kinds of content in the text. Gemini's are
+    estimated as well, and all others count as o200k_base.
+
     Args:
-        model: A model's name, also as a router or a fine-tune spells it; `None` where it is unknown.
+        model: A model's name, also as a router, a cloud or a fine-tune spells it; `None` where it is unknown.
+        reference: Whether to count with tiktoken alone, whatever else is installed.
 
     Returns:
-        `cl100k_base` for GPT-4 and GPT-3.5 as they were before GPT-4o, and `o200k_base` for all others:
-        exact for OpenAI's, an estimate for everyone else's.
+        A counter. Its `name` tells how it counts, and `exact` whether that is the model's own way.
     """
-    name = (model or "").rpartition("/")[2].removeprefix("ft:").partition(":")[0]
-    return COUNTERS["cl100k_base" if f"{name}-".startswith(_CL100K_MODELS) else "o200k_base"]
-
-
-COUNTERS: Mapping[str, TiktokenCounter] = {
-    counter.name: counter for counter in map(TiktokenCounter, get_args(EncodingName))
-}
-
-
-def _pieces(text: str) -> Iterable[str]:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = _SURROGATES.sub("\ufffd", text)
-    return _PIECES.findall(text) if len(text) > PIECE_CHARS else filter(None, (text,))
-
-
-def _thirds(piece: str) -> list[bytes]:
-    data = piece.encode()
-    return [data[start : start + 3] for start in range(0, len(data), 3)]
+    return (_REFERENCE if reference else _INSTALLED).for_model(model)

@@ -96,10 +96,12 @@ def grown(known_raw: bytes, known_body: Body, raw: bytes, *, key: str) -> Body |
 
 def common_prefix(left: bytes, right: bytes) -> int:
     """How many bytes two byte strings have in common at their beginning."""
+    view = memoryview(left)
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
+        # Compared in place: slices of bytes would be copied first.
+        if right.startswith(view[low:middle], low):
             low = middle
         else:
             high = middle - 1

@@ -19,6 +19,7 @@ from ctxkit.messages import Histories, ModelRequest
 from ctxkit.safety import broken_by_edit
 from ctxkit.validity import problems_of
 from support.bodies import ANTHROPIC, calls, request_of, result_texts, results, user
+from support.flows import first_request
 
 BINDS, FREE = "claude-opus-5-5", "claude-sonnet-4-5"
 TEXT = "alpha beta gamma delta epsilon zeta eta theta iota kappa " * 20
@@ -42,9 +43,7 @@ def answered(text: str = "Done.") -> dict[str, Any]:
 def sent(raw: list[Any], *, model: str = BINDS, histories: Histories | None = None) -> ModelRequest:
     trimmer = ctxkit.TrimHistory(start_tokens=600, target_tokens=300, keep_steps=1, min_batch_tokens=0)
     request = request_of(ANTHROPIC, raw, model=model, thinking=THINKING, histories=histories or Histories())
-    step = next(ctxkit.Stack(trimmer).wrap_model_call(request, ask_model))
-    assert isinstance(step, ModelRequest)
-    return step
+    return first_request(ctxkit.Stack(trimmer).wrap_model_call(request, ask_model))
 
 
 def cleared(request: ModelRequest) -> list[bool]:
@@ -135,7 +134,9 @@ def test_every_task_with_that_history_has_the_decision() -> None:
 
 def test_truncation_says_what_it_cut(task: ctxkit.Task) -> None:
     request = request_of(ANTHROPIC, [user("Look."), *loop("a")], model=BINDS)
-    next(ctxkit.Stack(ctxkit.TruncateToolResults(max_tokens=100)).wrap_model_call(request, ask_model))
+    first_request(
+        ctxkit.Stack(ctxkit.TruncateToolResults(max_tokens=100)).wrap_model_call(request, ask_model)
+    )
     (decision,) = task.decisions
     assert (decision.by, decision.action, decision.call_id) == ("TruncateToolResults", "replaced", "a")
 

@@ -30,6 +30,7 @@ from support.bodies import (
     rounds,
     user,
 )
+from support.flows import first_request
 
 BINDS, FREE = "claude-opus-5-5", "claude-sonnet-4-5"
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa "
@@ -44,9 +45,7 @@ def trim(start: int, target: int, **options: Any) -> ctxkit.TrimHistory:
 
 def sent(middleware: ctxkit.TrimHistory, request: ModelRequest) -> ModelRequest:
     """The request that goes further in."""
-    step = next(ctxkit.Stack(middleware).wrap_model_call(request, ask_model))
-    assert isinstance(step, ModelRequest)
-    return step
+    return first_request(ctxkit.Stack(middleware).wrap_model_call(request, ask_model))
 
 
 def trimmed(middleware: ctxkit.TrimHistory, wire: str, messages: Sequence[Any], **body: Any) -> list[Any]:
@@ -61,7 +60,7 @@ def is_note(content: Any) -> bool:
 
 
 def tokens_of(request: ModelRequest) -> int:
-    return shape_of(request, block_counter_for(request.model)).total
+    return shape_of(request, block_counter_for(request.model, request.wire.name)).total
 
 
 def requests_of(wire: str, messages: Sequence[Any]) -> Iterator[list[Any]]:
@@ -94,7 +93,9 @@ def test_the_oldest_results_go_until_the_second_threshold_is_reached(wire: str) 
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_note_says_what_stood_there(wire: str) -> None:
-    tokens = block_counter_for("m").count(next(request_of(wire, rounds(wire, [WORDS * 700])).tool_results()))
+    tokens = block_counter_for("m", wire).count_said(
+        next(request_of(wire, rounds(wire, [WORDS * 700])).tool_results())
+    )
     (note,) = trimmed(trim(100, 0), wire, rounds(wire, [WORDS * 700], tool="grep"))
     assert note == (
         f"[This result of about {tokens:,} tokens was cleared to save space, as it is old; "
@@ -279,8 +280,8 @@ def test_a_model_that_nobody_knows_is_taken_to_bind_its_thinking() -> None:
 def test_redacted_thinking_is_thinking() -> None:
     redacted = {"type": "redacted_thinking", "data": "x"}
     messages = [*thinking_rounds("", ""), {"role": "assistant", "content": [redacted]}]
-    before = tokens_of(request_of(ANTHROPIC, messages[:-1]))
     for model, changes in ((BINDS, False), (FREE, True)):
+        before = tokens_of(request_of(ANTHROPIC, messages[:-1], model=model))
         request = request_of(ANTHROPIC, messages, model=model)
         assert (sent(trim(before, 0), request) is not request) == changes
 

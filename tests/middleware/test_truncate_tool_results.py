@@ -32,6 +32,7 @@ from support.bodies import (
     rounds,
     user,
 )
+from support.flows import first_request
 
 LONG = "\n".join(f"line {number} of a long result" for number in range(1_000))
 COUNT = counter_for(None).count
@@ -39,9 +40,7 @@ COUNT = counter_for(None).count
 
 def sent(middleware: ctxkit.TruncateToolResults, request: ModelRequest) -> ModelRequest:
     """The request that goes further in."""
-    step = next(ctxkit.Stack(middleware).wrap_model_call(request, ask_model))
-    assert isinstance(step, ModelRequest)
-    return step
+    return first_request(ctxkit.Stack(middleware).wrap_model_call(request, ask_model))
 
 
 def sent_results(middleware: ctxkit.TruncateToolResults, wire: str, messages: list[Any]) -> list[Any]:

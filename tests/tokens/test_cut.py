@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxkit.tokens import TiktokenCounter, Tokenizer, head, tail
+from ctxkit.tokens import Counter, FunctionCounter, TiktokenCounter, counter_for, head, tail
 from ctxkit.tokens._vocabulary import EncodingName, encoding
 
-Cut = Callable[[str, int, Tokenizer], str]
+Cut = Callable[[str, int, Counter], str]
 
 NAMES: tuple[EncodingName, ...] = ("o200k_base", "cl100k_base")
 COUNTER = TiktokenCounter()
@@ -149,3 +149,117 @@ def test_what_a_counter_adds_to_every_text_is_taken_off_the_budget(cut: Cut) -> 
 @both_ends
 def test_nothing_is_left_where_a_counter_adds_more_than_the_budget(cut: Cut) -> None:
     assert cut("one two three four five six", 2, Recording(frame=3)) == ""
+
+
+WORDS = st.sampled_from(
+    [
+        "the ",
+        "def f(x):\n    ",
+        '{"a": 1}, ',
+        "你好，世界。",
+        "안녕 ",
+        "Привет ",
+        "مرحبا ",
+        "नमस्ते ",
+        "😀",
+        "\ud83d",
+    ]
+    + ["\n\n", "    ", "x9", "it's ", "A1b2C3", "/* */", "\t1\t", "²5", "e\u0301 ", "://"]
+)
+MIXED = st.lists(WORDS | st.text(max_size=3), min_size=60, max_size=200).map("".join)
+slowly = settings(max_examples=40)
+
+
+@every_encoding
+@both_ends
+@given(text=MIXED, max_tokens=st.integers(min_value=40, max_value=400))
+@slowly
+def test_a_cut_of_mixed_scripts_is_within_its_budget_and_no_character_could_be_added(
+    counter: TiktokenCounter, cut: Cut, text: str, max_tokens: int
+) -> None:
+    kept = cut(text, max_tokens, counter)
+    longer = text[: len(kept) + 1] if cut is head else text[max(0, len(text) - len(kept) - 1) :]
+    assert kept == (text[: len(kept)] if cut is head else text[len(text) - len(kept) :])
+    assert counter.count(kept) <= max_tokens
+    assert kept == text or counter.count(longer) > max_tokens
+
+
+@both_ends
+@given(text=MIXED, max_tokens=st.integers(min_value=40, max_value=400))
+@slowly
+def test_the_installed_engine_cuts_where_the_reference_cuts(cut: Cut, text: str, max_tokens: int) -> None:
+    assert cut(text, max_tokens, counter_for("gpt-4o")) == cut(text, max_tokens, COUNTER)
+
+
+class Counting:
+    """Only counts, as `COUNTER` does, and notes how long the texts were."""
+
+    def __init__(self) -> None:
+        self.name = "counting"
+        self.asked: list[int] = []
+
+    def count(self, text: str) -> int:
+        self.asked.append(len(text))
+        return COUNTER.count(text)
+
+
+@both_ends
+@given(text=MIXED, max_tokens=st.integers(min_value=-1, max_value=400))
+@slowly
+def test_a_counter_that_only_counts_is_asked_a_few_times_and_its_budget_kept(
+    cut: Cut, text: str, max_tokens: int
+) -> None:
+    counter = Counting()
+    kept = cut(text, max_tokens, counter)
+    assert (text.startswith if cut is head else text.endswith)(kept)
+    assert COUNTER.count(kept) <= max(0, max_tokens)
+    assert len(counter.asked) <= 12
+
+
+@both_ends
+def test_a_counter_that_only_counts_leaves_at_most_a_sixty_fourth_of_plain_text_unused(cut: Cut) -> None:
+    counter = Counting()
+    text = "".join(
+        f"{number}: the quick brown fox jumps over {number * 7} lazy dogs\n" for number in range(9_000)
+    )
+    kept = cut(text, 2_000, counter)
+    assert 2_000 - 2_000 / 64 <= COUNTER.count(kept) <= 2_000
+    assert len(counter.asked) <= 5
+    assert max(counter.asked) < 40_000
+
+
+@both_ends
+@pytest.mark.parametrize("text", ["", "x", "one two three " * 500, " " * 100_000])
+def test_a_counter_that_only_counts_keeps_a_text_that_fits_whole(cut: Cut, text: str) -> None:
+    assert cut(text, max(1, COUNTER.count(text)), Counting()) == text
+
+
+@both_ends
+def test_a_counter_that_only_counts_finds_the_very_character_where_that_takes_few_looks(cut: Cut) -> None:
+    assert len(cut("x" * 500, 37, FunctionCounter(len, name="letters"))) == 37
+
+
+@both_ends
+def test_a_text_that_gets_denser_is_cut_with_few_looks(cut: Cut) -> None:
+    counter = FunctionCounter(lambda text: len(text) ** 2, name="squares")
+    assert 900 <= len(cut("x" * 100_000, 1_000_000, counter)) <= 1_000
+
+
+@both_ends
+def test_a_cut_of_a_dense_text_takes_no_more_than_it_needs(cut: Cut) -> None:
+    text = " ".join(f"{number:x}Zq#" for number in range(100_000))
+    kept = cut(text, 2_000, COUNTER)
+    assert COUNTER.count(kept) == 2_000
+
+
+@both_ends
+def test_a_counter_that_jumps_is_asked_twelve_times_and_what_fits_is_kept(cut: Cut) -> None:
+    asked = []
+
+    def jumping(text: str) -> int:
+        asked.append(len(text))
+        return 0 if len(text) <= 777 else 1_000_000
+
+    kept = cut("x" * 90_000, 300, FunctionCounter(jumping, name="jumping"))
+    assert 300 < len(kept) <= 777
+    assert len(asked) == 12
