@@ -13,6 +13,23 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
+class Media:
+    """Tokens of one kind that is not text, where a provider counts them apart.
+
+    Attributes:
+        kind: `audio`, `image`, `video` or `document`.
+        input_tokens: In the prompt; included in the usage's `input_tokens`.
+        cache_read_tokens: Read from the prompt cache; included in `input_tokens`, here and there.
+        output_tokens: In the answer; included in the usage's `output_tokens`.
+    """
+
+    kind: str
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """What one response says it used, in tokens.
 
@@ -22,8 +39,11 @@ class Usage:
         cache_read_tokens: Read from the prompt cache; included in `input_tokens`.
         cache_write_tokens: Written to the prompt cache at any lifetime; included in `input_tokens`.
         cache_write_1h_tokens: Written at the one-hour rate; included in `cache_write_tokens`.
+        cache_write_12h_tokens: Written at the twelve-hour rate; included in `cache_write_tokens`.
         reasoning_tokens: Thinking; included in `output_tokens`.
         web_search_requests: Searches that the provider ran and bills by the piece.
+        image_tool_tokens: Of a hosted image tool, besides all other counts; which model drew is not said.
+        media: What of the prompt and the answer is not text, one entry a kind.
         service_tier: The tier that served the request, where the provider says so.
         native: The provider's own usage object.
     """
@@ -33,8 +53,11 @@ class Usage:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cache_write_1h_tokens: int = 0
+    cache_write_12h_tokens: int = 0
     reasoning_tokens: int = 0
     web_search_requests: int = 0
+    image_tool_tokens: int = 0
+    media: tuple[Media, ...] = ()
     service_tier: str | None = None
     native: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 

@@ -1,33 +1,75 @@
-"""What a response costs, by the price list inside the installed `genai-prices` package.
+"""What a response costs, part by part, and what a model's tokens cost.
 
-The list is never updated over the network. What it leaves out stands here: iterations, refusals that are
+The rates come from `price_list`. What a list of rates can't say stands here: iterations, refusals that are
 free, inference that is kept in the US. How a cost is split over what caused it lives in `shares`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache, lru_cache, reduce
-from itertools import product
-from typing import TYPE_CHECKING
+from functools import reduce
 
-from ctxkit.usage import Charge, Usage
+from ctxkit.money.price_list import Tariff, Unpriced, tariff
+from ctxkit.usage import Charge, Media, Usage
 from ctxkit.wire import usage_fields
-
-if TYPE_CHECKING:
-    from genai_prices.data_snapshot import DataSnapshot
-    from genai_prices.types import ModelInfo, TieredPrices
 
 # Iterations that are billed but stand in no top-level count.
 ASIDE = frozenset({"compaction", "advisor_message"})
-SPECIAL_TIERS = frozenset({"fast", "flex", "priority", "scale", "ultrafast"})
+SPECIAL_TIERS = frozenset({"fast", "flex", "offpeak", "priority", "provisioned", "scale", "ultrafast"})
 US_ONLY_FACTOR = Decimal("1.1")
-BEDROCK_ID = re.compile(r"([a-z-]+\.)?[a-z0-9]+\.[a-z]")
-UNPRICED_SUFFIX = re.compile(r"\[1m\]$|@default$")
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What the tokens of one model cost at one moment, in US dollars for a million.
+
+    Attributes:
+        input: Plain input.
+        cache_write: Input written to the prompt cache at the shortest lifetime; `None` where it has no rate.
+        cache_write_1h: The same for one hour.
+        cache_read: Input read from the prompt cache; `None` where it has no rate.
+        output: The answer.
+    """
+
+    input: Decimal
+    cache_write: Decimal | None
+    cache_write_1h: Decimal | None
+    cache_read: Decimal | None
+    output: Decimal
+
+
+def rates(
+    model: str | None,
+    *,
+    provider: str | None = None,
+    at: datetime | None = None,
+    prompt_tokens: int = 0,
+) -> Rates | None:
+    """What the tokens of a model cost in standard service; `None` where the price list does not say.
+
+    Args:
+        model: Its name, with or without the prefix of a router or a cloud.
+        provider: Who answers, as the price list calls them; left out, it is told from the model's name.
+        at: The moment, in UTC where it has no time zone; left out, now.
+        prompt_tokens: The size of the prompt; beyond a price cliff, every token costs more.
+    """
+    if model is None:
+        return None
+    at = at or datetime.now(UTC)
+    try:
+        listed = tariff(model, provider=provider, at=at, prompt_tokens=prompt_tokens, conditions={}).rates
+        return Rates(
+            input=listed["input_mtok"],
+            cache_write=listed.get("cache_write_mtok"),
+            cache_write_1h=listed.get("cache_write_1h_mtok"),
+            cache_read=listed.get("cache_read_mtok"),
+            output=listed["output_mtok"],
+        )
+    except (Unpriced, KeyError):
+        return None
 
 
 def price(
@@ -57,38 +99,32 @@ def price(
     """
     if model is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
-    if stop_reason == "refusal" and usage.output_tokens <= 1 and "claude" in model.lower():
-        return Charge()
+    refused = stop_reason == "refusal" and _has_no_output(usage) and "claude" in model.lower()
     at = at or datetime.now(UTC)
     try:
-        return reduce(_add, [_charge(part, name, provider, at) for part, name in _iterations(usage, model)])
-    except _Unpriced:
+        parts = [
+            _charge(part, name, provider, at) for part, name in _samplings(usage, model, refused=refused)
+        ]
+    except Unpriced:
         return None
+    return reduce(_add, parts, Charge())
 
 
-def price_list_version() -> str:
-    """The price list in use, for reports: the package's name and version."""
-    import genai_prices
-
-    return f"genai-prices {genai_prices.__version__}"
-
-
-class _Unpriced(Exception):
-    """The price list, or the usage, lacks what a price needs."""
-
-
-def _iterations(usage: Usage, model: str) -> Iterator[tuple[Usage, str]]:
+def _samplings(usage: Usage, model: str, *, refused: bool) -> Iterator[tuple[Usage, str]]:
     """What a response was billed for, sampling by sampling, each with its model.
 
     Anthropic's top-level counts leave out compactions and advisors, so these are billed besides the answer.
-    The answer's own samplings are billed one by one, as price cliffs go by the size of one prompt. A
-    session's total in Claude Code's stream lists only the last of them: it is billed as it stands.
+    The answer's own samplings are billed one by one, as price cliffs go by the size of one prompt; a model
+    that declined before another took over is free as any refusal is. A session's total in Claude Code's
+    stream lists only the last of them: it is billed as it stands.
 
     Source: types of the `anthropic` SDK 2.14.0 and recorded sessions, read on 2026-11-30.
     """
     answer: list[tuple[Usage, str]] = []
     listed = usage.native.get("iterations")
-    for entry in map(usage_fields.mapping, listed if isinstance(listed, list) else []):
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    fell_back = any(entry.get("type") == "fallback_message" for entry in entries)
+    for entry in entries:
         reported = usage_fields.anthropic(entry) or Usage(None, None)
         part = replace(reported, service_tier=usage.service_tier, native=usage.native)
         sampling = part, str(entry.get("model") or model)
@@ -96,12 +132,19 @@ def _iterations(usage: Usage, model: str) -> Iterator[tuple[Usage, str]]:
             yield sampling
         else:
             answer.append(sampling)
+    if refused:
+        return
     if not answer or sum(_tokens(part) for part, _ in answer) < _tokens(usage):
         yield usage, model
         return
-    first, name = answer[0]
-    yield replace(first, web_search_requests=usage.web_search_requests), name
-    yield from answer[1:]
+    if usage.web_search_requests:
+        yield Usage(0, 0, web_search_requests=usage.web_search_requests), model
+    yield from (sampling for sampling in answer if not (fell_back and _has_no_output(sampling[0])))
+
+
+def _has_no_output(usage: Usage) -> bool:
+    """Whether nothing was answered; a refusal before any output reports one token."""
+    return usage.output_tokens is not None and usage.output_tokens <= 1
 
 
 def _tokens(usage: Usage) -> int:
@@ -109,27 +152,75 @@ def _tokens(usage: Usage) -> int:
 
 
 def _charge(usage: Usage, model: str, provider: str | None, at: datetime) -> Charge:
-    uncached = usage.uncached_tokens
-    if uncached is None or usage.output_tokens is None:
-        raise _Unpriced
-    tariff = _tariff(usage, model, provider, at)
-    rates = tariff.rates
-    write, write_1h = "cache_write_mtok", "cache_write_1h_mtok"
-    if "cache_read_mtok" in rates and write not in rates:
-        # Where reads alone have a rate of their own, writing costs what plain input costs.
-        write = write_1h = "input_mtok"
-    apart = "output_reasoning_mtok" in rates
-    reasoning = min(usage.reasoning_tokens, usage.output_tokens) if apart else 0
-    return Charge(
-        uncached_usd=tariff.usd(uncached, "input_mtok"),
-        cache_read_usd=tariff.usd(usage.cache_read_tokens, "cache_read_mtok"),
-        cache_write_usd=tariff.usd(usage.cache_write_tokens - usage.cache_write_1h_tokens, write)
-        + tariff.usd(usage.cache_write_1h_tokens, write_1h),
-        output_usd=tariff.usd(usage.output_tokens - reasoning, "output_mtok")
-        + tariff.usd(reasoning, "output_reasoning_mtok"),
-        other_usd=tariff.usd(usage.web_search_requests, "web_searches_kcount")
-        + tariff.usd(1 if "requests_kcount" in rates else 0, "requests_kcount"),
+    """What one sampling cost.
+
+    Raises:
+        Unpriced: A count is unknown, or has no rate.
+    """
+    if usage.uncached_tokens is None or usage.output_tokens is None or usage.image_tool_tokens:
+        raise Unpriced
+    listed = tariff(
+        model,
+        provider=provider,
+        at=at,
+        prompt_tokens=usage.input_tokens or 0,
+        conditions=_conditions(usage),
+        token_factor=US_ONLY_FACTOR if usage.native.get("inference_geo") == "us" else Decimal(1),
     )
+    media = [_priced_apart(medium, listed) for medium in usage.media]
+    text = Charge(
+        uncached_usd=listed.usd(
+            _rest(usage.uncached_tokens, *(one.input_tokens - one.cache_read_tokens for one in media)),
+            "input_mtok",
+        ),
+        cache_read_usd=listed.usd(
+            _rest(usage.cache_read_tokens, *(one.cache_read_tokens for one in media)), "cache_read_mtok"
+        ),
+        cache_write_usd=_written_usd(usage, listed),
+        output_usd=_answer_usd(
+            _rest(usage.output_tokens, *(one.output_tokens for one in media)), usage.reasoning_tokens, listed
+        ),
+        other_usd=listed.usd(usage.web_search_requests, "web_searches_kcount")
+        + listed.usd(1 if "requests_kcount" in listed.rates else 0, "requests_kcount"),
+    )
+    return reduce(_add, (_media_charge(medium, listed) for medium in media), text)
+
+
+def _priced_apart(medium: Media, listed: Tariff) -> Media:
+    """What of a medium has another rate than text: prompts do only where the list says so, or in audio."""
+    if medium.kind == "audio" or f"input_{medium.kind}_mtok" in listed.rates:
+        return medium
+    return replace(medium, input_tokens=0, cache_read_tokens=0)
+
+
+def _rest(whole: int, *parts: int) -> int:
+    rest = whole - sum(parts)
+    if rest < 0:
+        raise Unpriced
+    return rest
+
+
+def _media_charge(medium: Media, listed: Tariff) -> Charge:
+    kind = medium.kind
+    return Charge(
+        uncached_usd=listed.usd(medium.input_tokens - medium.cache_read_tokens, f"input_{kind}_mtok"),
+        cache_read_usd=listed.usd(medium.cache_read_tokens, f"cache_{kind}_read_mtok"),
+        output_usd=listed.usd(medium.output_tokens, f"output_{kind}_mtok"),
+    )
+
+
+def _written_usd(usage: Usage, listed: Tariff) -> Decimal:
+    longer = usage.cache_write_1h_tokens + usage.cache_write_12h_tokens
+    return (
+        listed.usd(usage.cache_write_tokens - longer, "cache_write_mtok")
+        + listed.usd(usage.cache_write_1h_tokens, "cache_write_1h_mtok")
+        + listed.usd(usage.cache_write_12h_tokens, "cache_write_12h_mtok")
+    )
+
+
+def _answer_usd(tokens: int, reasoning_tokens: int, listed: Tariff) -> Decimal:
+    apart = min(reasoning_tokens, tokens) if "output_reasoning_mtok" in listed.rates else 0
+    return listed.usd(tokens - apart, "output_mtok") + listed.usd(apart, "output_reasoning_mtok")
 
 
 def _add(left: Charge, right: Charge) -> Charge:
@@ -139,48 +230,6 @@ def _add(left: Charge, right: Charge) -> Charge:
         cache_write_usd=left.cache_write_usd + right.cache_write_usd,
         output_usd=left.output_usd + right.output_usd,
         other_usd=left.other_usd + right.other_usd,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Tariff:
-    """The rates of one model at one moment, for one size of prompt."""
-
-    rates: Mapping[str, Decimal | TieredPrices]
-    prompt_tokens: int
-    token_factor: Decimal
-
-    def usd(self, count: int, key: str) -> Decimal:
-        """The cost of so many tokens (`..._mtok`) or pieces (`..._kcount`)."""
-        if not count:
-            return Decimal(0)
-        rate = self.rates.get(key)
-        if rate is None:
-            raise _Unpriced
-        if not isinstance(rate, Decimal):
-            passed = [tier.price for tier in rate.tiers if self.prompt_tokens > tier.start]
-            rate = passed[-1] if passed else rate.base
-        if key.endswith("_kcount"):
-            return rate * count / 1_000
-        return rate * self.token_factor * count / 1_000_000
-
-
-def _tariff(usage: Usage, model: str, provider: str | None, at: datetime) -> _Tariff:
-    listed = _listed(model, provider)
-    if listed is None:
-        raise _Unpriced
-    conditions = _conditions(usage)
-    variants = [
-        variant.when.items()
-        for variant in listed.price_variants or ()
-        if variant.constraint is None or variant.constraint.active(at)
-    ]
-    if not all(any(condition in when for when in variants) for condition in conditions.items()):
-        raise _Unpriced
-    return _Tariff(
-        rates=vars(listed.get_prices(at, conditions)),
-        prompt_tokens=usage.input_tokens or 0,
-        token_factor=US_ONLY_FACTOR if usage.native.get("inference_geo") == "us" else Decimal(1),
     )
 
 
@@ -194,42 +243,3 @@ def _conditions(usage: Usage) -> dict[str, str]:
     if usage.native.get("speed") == "fast":
         conditions["speed"] = "fast"
     return conditions
-
-
-@lru_cache(maxsize=1024)
-def _listed(name: str, provider: str | None) -> ModelInfo | None:
-    """The list's entry for a model: under its name as it is, or without what a router put in front of it."""
-    spellings = (name, UNPRICED_SUFFIX.sub("", name).replace("@", "-"))
-    providers = (provider, "aws") if BEDROCK_ID.match(name) else (provider,)
-    for place, spelling in product(providers, spellings):
-        if model := _look_up(spelling, place):
-            return model
-    prefix, slash, rest = name.partition("/")
-    if not slash:
-        return None
-    return _listed(rest, provider or (prefix if _is_provider(prefix) else None))
-
-
-def _look_up(name: str, provider: str | None) -> ModelInfo | None:
-    try:
-        home, model = _price_list().find_provider_model(name, None, provider, None)
-    except LookupError:
-        return None
-    # An entry borrowed from another provider holds for standard service alone.
-    return model if any(model is own for own in home.models) else replace(model, price_variants=None)
-
-
-def _is_provider(name: str) -> bool:
-    try:
-        _price_list().find_provider(None, name, None)
-    except LookupError:
-        return False
-    return True
-
-
-@cache
-def _price_list() -> DataSnapshot:
-    from genai_prices.data import providers
-    from genai_prices.data_snapshot import DataSnapshot
-
-    return DataSnapshot(providers=providers, from_auto_update=False)

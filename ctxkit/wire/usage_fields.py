@@ -6,17 +6,29 @@ Shapes that only a log file has are read where that file is read, with `count` a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ctxkit.usage import Usage
+from ctxkit.usage import Media, Usage
+
+# Gemini's kinds of tokens other than text, and the traffic that has rates of its own on Google's cloud.
+MODALITIES = {"AUDIO": "audio", "DOCUMENT": "document", "IMAGE": "image", "VIDEO": "video"}
+TRAFFIC_TIERS = {
+    "ON_DEMAND_FLEX": "flex",
+    "ON_DEMAND_OFFPEAK": "offpeak",
+    "ON_DEMAND_PRIORITY": "priority",
+    "PROVISIONED_THROUGHPUT": "provisioned",
+}
 
 
 def anthropic(native: Any) -> Usage | None:
     """The usage of Anthropic's Messages API, whose `input_tokens` is the uncached rest.
 
-    Source: types of the `anthropic` SDK 2.14.0, read on 2026-11-30. Tokens of `iterations` other than the
-    last message are not in the top-level counts, nor in these; they stay in `native`.
+    What has no bucket stays in `native`, where `ctxkit.money` finds it: `iterations`, whose compactions and
+    advisors no top-level count holds, `speed` and `inference_geo`. A redeemed `fallback_credit` has already
+    moved what it reprices from the written to the read tokens, and web fetches cost nothing.
+
+    Source: types of the `anthropic` SDK 2.14.0, read on 2026-11-30.
     """
     usage = mapping(native)
     lifetimes = mapping(usage.get("cache_creation"))
@@ -40,7 +52,8 @@ def openai_chat(native: Any, *, service_tier: Any = None) -> Usage | None:
 
     Cache counts stand in `prompt_tokens_details`, or at the top level under the names of DeepSeek and of
     routers. xAI and some routers leave reasoning out of `completion_tokens`; it is added back where the
-    total, or a reasoning count larger than the answer, shows it.
+    total, or a reasoning count larger than the answer, shows it. Predicted tokens that were rejected are in
+    `completion_tokens`, and billed.
 
     Args:
         native: The `usage` object.
@@ -52,7 +65,8 @@ def openai_chat(native: Any, *, service_tier: Any = None) -> Usage | None:
     details = mapping(usage.get("prompt_tokens_details"))
     input_tokens = known(usage.get("prompt_tokens"))
     output_tokens = known(usage.get("completion_tokens"))
-    reasoning = count(mapping(usage.get("completion_tokens_details")), "reasoning_tokens")
+    completion = mapping(usage.get("completion_tokens_details"))
+    reasoning = count(completion, "reasoning_tokens")
     if output_tokens is not None and (
         reasoning > output_tokens
         or known(usage.get("total_tokens")) == (input_tokens or 0) + output_tokens + reasoning
@@ -70,6 +84,10 @@ def openai_chat(native: Any, *, service_tier: Any = None) -> Usage | None:
             count(details, "cache_write_tokens"), count(usage, "cache_creation_input_tokens")
         ),
         reasoning_tokens=reasoning,
+        media=_media(
+            (kind, count(details, f"{kind}_tokens"), 0, count(completion, f"{kind}_tokens"))
+            for kind in ("audio", "image", "video")
+        ),
         service_tier=service_tier or usage.get("service_tier"),
     )
 
@@ -79,22 +97,27 @@ def openai_responses(native: Any, *, tool_usage: Any = None, service_tier: Any =
 
     Args:
         native: The `usage` object.
-        tool_usage: The response's own `tool_usage`, which counts billable searches.
+        tool_usage: The response's own `tool_usage`, which counts billable searches and drawn images.
         service_tier: The response's own `service_tier`.
 
     Source: types of the `openai` SDK 3.57.0, read on 2026-11-30.
     """
     usage = mapping(native)
     details = mapping(usage.get("input_tokens_details"))
-    searches = mapping(mapping(tool_usage).get("web_search"))
+    lifetimes = mapping(details.get("cache_write_tokens_details"))
+    short_writes = count(lifetimes, "ttl_30m_tokens")
+    long_writes = count(lifetimes, "ttl_12h_tokens")
+    tools = mapping(tool_usage)
     return inclusive(
         usage,
         input_tokens=known(usage.get("input_tokens")),
         output_tokens=known(usage.get("output_tokens")),
         cache_read_tokens=count(details, "cached_tokens"),
-        cache_write_tokens=count(details, "cache_write_tokens"),
+        cache_write_tokens=max(count(details, "cache_write_tokens"), short_writes + long_writes),
+        cache_write_12h_tokens=long_writes,
         reasoning_tokens=count(mapping(usage.get("output_tokens_details")), "reasoning_tokens"),
-        web_search_requests=count(searches, "num_requests"),
+        web_search_requests=count(mapping(tools.get("web_search")), "num_requests"),
+        image_tool_tokens=count(mapping(tools.get("image_gen")), "total_tokens"),
         service_tier=service_tier or usage.get("service_tier"),
     )
 
@@ -121,7 +144,26 @@ def gemini(native: Any) -> Usage | None:
         output_tokens=output_tokens,
         cache_read_tokens=count(usage, "cachedContentTokenCount"),
         reasoning_tokens=reasoning,
-        service_tier=usage.get("serviceTier"),
+        media=_media(
+            (
+                kind,
+                _of_modality(usage, name, "promptTokensDetails", "toolUsePromptTokensDetails"),
+                _of_modality(usage, name, "cacheTokensDetails"),
+                _of_modality(usage, name, "candidatesTokensDetails"),
+            )
+            for name, kind in MODALITIES.items()
+        ),
+        service_tier=usage.get("serviceTier") or TRAFFIC_TIERS.get(str(usage.get("trafficType"))),
+    )
+
+
+def _of_modality(usage: Mapping[str, Any], name: str, *fields: str) -> int:
+    """The tokens of one modality in lists of `{modality, tokenCount}`."""
+    return sum(
+        count(entry, "tokenCount")
+        for field in fields
+        for entry in _objects(usage.get(field))
+        if entry.get("modality") == name
     )
 
 
@@ -131,18 +173,17 @@ def bedrock_converse(native: Any) -> Usage | None:
     Source: recorded answers and the extractor of `genai-prices` 0.2.3, read on 2026-11-30.
     """
     usage = mapping(native)
-    writes = usage.get("cacheDetails")
+    writes = _objects(usage.get("cacheDetails"))
+    long_writes = sum(count(write, "inputTokens") for write in writes if write.get("ttl") == "1h")
     return uncached(
         usage,
         input_tokens=known(usage.get("inputTokens")),
         output_tokens=known(usage.get("outputTokens")),
         cache_read_tokens=count(usage, "cacheReadInputTokens"),
-        cache_write_tokens=count(usage, "cacheWriteInputTokens"),
-        cache_write_1h_tokens=sum(
-            count(write, "inputTokens")
-            for write in map(mapping, writes if isinstance(writes, list) else [])
-            if write.get("ttl") == "1h"
+        cache_write_tokens=max(
+            count(usage, "cacheWriteInputTokens"), sum(count(write, "inputTokens") for write in writes)
         ),
+        cache_write_1h_tokens=long_writes,
     )
 
 
@@ -172,8 +213,9 @@ def inclusive(
     cache_read_tokens: int = 0,
     cache_write_tokens: int = 0,
     cache_write_1h_tokens: int = 0,
+    cache_write_12h_tokens: int = 0,
     service_tier: Any = None,
-    **more: int,
+    **more: Any,
 ) -> Usage | None:
     """The usage of a provider whose input count holds everything; `None` where no count is known.
 
@@ -185,16 +227,27 @@ def inclusive(
     if input_tokens is not None:
         cache_read_tokens = min(cache_read_tokens, input_tokens)
         cache_write_tokens = min(cache_write_tokens, input_tokens - cache_read_tokens)
+    cache_write_1h_tokens = min(cache_write_1h_tokens, cache_write_tokens)
     return Usage(
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cache_read_tokens=cache_read_tokens,
         cache_write_tokens=cache_write_tokens,
-        cache_write_1h_tokens=min(cache_write_1h_tokens, cache_write_tokens),
+        cache_write_1h_tokens=cache_write_1h_tokens,
+        cache_write_12h_tokens=min(cache_write_12h_tokens, cache_write_tokens - cache_write_1h_tokens),
         service_tier=service_tier if isinstance(service_tier, str) and service_tier else None,
         native=native,
         **more,
     )
+
+
+def _media(counts: Iterable[tuple[str, int, int, int]]) -> tuple[Media, ...]:
+    return tuple(Media(kind, *tokens) for kind, *tokens in counts if any(tokens))
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    """The JSON objects of a list, anything else as an empty one."""
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from ctxkit.usage import Usage
-from ctxkit.wire.usage_fields import anthropic, bedrock_converse, gemini, openai_chat, openai_responses
+from ctxkit.usage import Media, Usage
+from ctxkit.wire.usage_fields import (
+    MODALITIES,
+    TRAFFIC_TIERS,
+    anthropic,
+    bedrock_converse,
+    gemini,
+    openai_chat,
+    openai_responses,
+)
 
 SHAPES: list[Callable[[Any], Usage | None]] = [
     anthropic,
@@ -120,6 +128,100 @@ def test_openai_responses_counts_searches_apart() -> None:
     )
 
 
+def test_openai_rejected_predictions_are_in_the_output_already() -> None:
+    """Docstring of the SDK: "these tokens are still counted in the total completion tokens"."""
+    details = {"accepted_prediction_tokens": 10, "rejected_prediction_tokens": 30, "reasoning_tokens": 0}
+    usage = openai_chat({"prompt_tokens": 100, "completion_tokens": 50, "completion_tokens_details": details})
+    assert usage == Usage(100, 50)
+
+
+def test_openai_audio_and_pictures_are_counted_apart() -> None:
+    usage = openai_chat(
+        {
+            "prompt_tokens": 100,
+            "prompt_tokens_details": {"audio_tokens": 40, "image_tokens": 30, "text_tokens": 30},
+            "completion_tokens": 50,
+            "completion_tokens_details": {"audio_tokens": 45, "text_tokens": 5},
+        }
+    )
+    assert usage == Usage(
+        100, 50, media=(Media("audio", input_tokens=40, output_tokens=45), Media("image", input_tokens=30))
+    )
+
+
+def test_openai_responses_tells_writes_by_lifetime_and_what_its_image_tool_used() -> None:
+    lifetimes = {"ttl_30m_tokens": 10, "ttl_12h_tokens": 20}
+    usage = openai_responses(
+        {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 60, "cache_write_tokens_details": lifetimes},
+        },
+        tool_usage={"image_gen": {"input_tokens": 50, "output_tokens": 1_006, "total_tokens": 1_056}},
+    )
+    assert usage == Usage(
+        100,
+        None,
+        cache_read_tokens=60,
+        cache_write_tokens=30,
+        cache_write_12h_tokens=20,
+        image_tool_tokens=1_056,
+    )
+
+
+def test_lifetimes_never_add_up_to_more_than_was_written() -> None:
+    details = {"cached_tokens": 90, "cache_write_tokens_details": {"ttl_12h_tokens": 50}}
+    usage = openai_responses({"input_tokens": 100, "input_tokens_details": details})
+    assert usage == Usage(100, None, cache_read_tokens=90, cache_write_tokens=10, cache_write_12h_tokens=10)
+
+
+def test_gemini_tells_what_is_no_text_on_every_side() -> None:
+    usage = gemini(
+        {
+            "promptTokenCount": 100,
+            "promptTokensDetails": [
+                {"modality": "TEXT", "tokenCount": 20},
+                {"modality": "AUDIO", "tokenCount": 50},
+                {"modality": "IMAGE", "tokenCount": 30},
+            ],
+            "cachedContentTokenCount": 40,
+            "cacheTokensDetails": [{"modality": "AUDIO", "tokenCount": 40}],
+            "toolUsePromptTokenCount": 10,
+            "toolUsePromptTokensDetails": [{"modality": "IMAGE", "tokenCount": 10}],
+            "candidatesTokenCount": 25,
+            "candidatesTokensDetails": [{"modality": "IMAGE", "tokenCount": 25}, "?"],
+        }
+    )
+    assert usage == Usage(
+        110,
+        25,
+        cache_read_tokens=40,
+        media=(
+            Media("audio", input_tokens=50, cache_read_tokens=40),
+            Media("image", input_tokens=40, output_tokens=25),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("traffic", "tier"),
+    [
+        ("ON_DEMAND", None),
+        ("ON_DEMAND_FLEX", "flex"),
+        ("ON_DEMAND_PRIORITY", "priority"),
+        ("PROVISIONED_THROUGHPUT", "provisioned"),
+        (7, None),
+    ],
+)
+def test_traffic_on_googles_cloud_is_a_tier(traffic: Any, tier: str | None) -> None:
+    assert gemini({"promptTokenCount": 1, "trafficType": traffic}) == Usage(1, None, service_tier=tier)
+
+
+def test_every_kind_of_traffic_with_rates_of_its_own_is_one_of_the_sdk() -> None:
+    types = pytest.importorskip("google.genai.types")
+    assert set(TRAFFIC_TIERS) < {traffic.value for traffic in types.TrafficType}
+    assert set(MODALITIES) < {modality.value for modality in types.MediaModality}
+
+
 def test_gemini_adds_tool_use_prompts_and_thoughts() -> None:
     usage = gemini(
         {
@@ -163,6 +265,11 @@ def test_bedrock_input_is_the_rest_and_writes_have_a_lifetime() -> None:
         }
     )
     assert usage == Usage(1310, 50, cache_read_tokens=1000, cache_write_tokens=300, cache_write_1h_tokens=200)
+
+
+def test_bedrock_writes_may_be_told_by_lifetime_alone() -> None:
+    usage = bedrock_converse({"inputTokens": 10, "cacheDetails": [{"ttl": "1h", "inputTokens": 200}]})
+    assert usage == Usage(210, None, cache_write_tokens=200, cache_write_1h_tokens=200)
 
 
 def test_a_part_is_never_larger_than_what_holds_it() -> None:
@@ -212,6 +319,9 @@ def test_junk_in_any_field_never_raises(shape: Callable[[Any], Usage | None], ju
         "completion_tokens_details",
         "input_tokens_details",
         "cacheDetails",
+        "promptTokensDetails",
+        "candidatesTokensDetails",
+        "trafficType",
         "serviceTier",
     ]
     counts = ["input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens"]
