@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types layers tests nightly bench clean
+.PHONY: demo test lint types layers tests nightly bench peers bench-peers clean
 
 demo: $(VENV)/.ready
 	$(BIN)/ctxkit demo
@@ -28,6 +28,18 @@ nightly: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/count_speed.py
+
+# Each peer in an environment of its own, as benchmarks/peers/NAME.txt says.
+peers: $(patsubst benchmarks/peers/%.txt,.peers/%/.ready,$(wildcard benchmarks/peers/*.txt))
+
+.peers/%/.ready: benchmarks/peers/%.txt
+	$(PYTHON) -m venv .peers/$*
+	.peers/$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+bench-peers: $(VENV)/.ready peers
+	$(BIN)/python benchmarks/count_speed.py --peers
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
