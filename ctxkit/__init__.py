@@ -9,60 +9,117 @@ print(task.report())
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ctxkit.errors import (
-    AttachError,
-    BodyError,
-    ConfigError,
-    CtxkitError,
-    FlowError,
-    ModelCallFailed,
-    SpendLimitReached,
-    StreamAborted,
-    StreamError,
-    TranscriptError,
-    UnknownToolError,
-)
-from ctxkit.flow import Flow, Middleware, ModelNext, Perform, ToolNext, compute, done, perform
-from ctxkit.integrations.wrap import wrap
-from ctxkit.ledger import Attempt, Decision
-from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
-from ctxkit.middleware import (
-    CacheToolResults,
-    LimitSpend,
-    RepairHistory,
-    TokenMeter,
-    TrimHistory,
-    TruncateToolResults,
-)
-from ctxkit.presets import balanced, observe
-from ctxkit.reports import Report
-from ctxkit.stack import Stack
-from ctxkit.tasks import Task, current_task, task
-from ctxkit.usage import Charge, Usage
-
 if TYPE_CHECKING:
+    from ctxkit.counting import count
+    from ctxkit.errors import (
+        AttachError,
+        BodyError,
+        ConfigError,
+        CtxkitError,
+        FlowError,
+        ModelCallFailed,
+        SpendLimitReached,
+        StreamAborted,
+        StreamError,
+        TranscriptError,
+        UnknownToolError,
+    )
+    from ctxkit.flow import Flow, Middleware, ModelNext, Perform, ToolNext, compute, done, perform
+    from ctxkit.integrations.wrap import wrap
+    from ctxkit.keeping import Ledger
+    from ctxkit.ledger import Attempt, Decision
+    from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
+    from ctxkit.middleware import (
+        CacheToolResults,
+        LimitSpend,
+        RepairHistory,
+        TokenMeter,
+        TrimHistory,
+        TruncateToolResults,
+    )
+    from ctxkit.presets import balanced, observe
+    from ctxkit.reports import Report
+    from ctxkit.stack import Stack
+    from ctxkit.tasks import Task, current_task, task
+    from ctxkit.tokens.calibration_file import keep_calibration
+    from ctxkit.tokens.estimate import TokenCount
     from ctxkit.transcripts import Transcript, load
+    from ctxkit.usage import Charge, Usage
     from ctxkit.validity import Problem, Repaired, repair, validate
 
 __version__ = "0.1.0"
 
-# Loaded when first used, so that wrapping a loop does not pay for reading recorded runs or judging bodies.
-_LATER = {
+# Where each public name lives. It is loaded when it is first used, so that a program pays for what it uses.
+_HOMES = {
+    "AttachError": "ctxkit.errors",
+    "Attempt": "ctxkit.ledger",
+    "Block": "ctxkit.messages",
+    "BodyError": "ctxkit.errors",
+    "CacheToolResults": "ctxkit.middleware",
+    "Charge": "ctxkit.usage",
+    "ConfigError": "ctxkit.errors",
+    "CtxkitError": "ctxkit.errors",
+    "Decision": "ctxkit.ledger",
+    "Flow": "ctxkit.flow",
+    "FlowError": "ctxkit.errors",
+    "Ledger": "ctxkit.keeping",
+    "LimitSpend": "ctxkit.middleware",
+    "Middleware": "ctxkit.flow",
+    "ModelCallFailed": "ctxkit.errors",
+    "ModelNext": "ctxkit.flow",
+    "ModelRequest": "ctxkit.messages",
+    "ModelResponse": "ctxkit.messages",
+    "Perform": "ctxkit.flow",
     "Problem": "ctxkit.validity",
+    "RepairHistory": "ctxkit.middleware",
     "Repaired": "ctxkit.validity",
+    "Report": "ctxkit.reports",
+    "SpendLimitReached": "ctxkit.errors",
+    "Stack": "ctxkit.stack",
+    "StreamAborted": "ctxkit.errors",
+    "StreamError": "ctxkit.errors",
+    "Task": "ctxkit.tasks",
+    "TokenCount": "ctxkit.tokens.estimate",
+    "TokenMeter": "ctxkit.middleware",
+    "ToolCall": "ctxkit.messages",
+    "ToolNext": "ctxkit.flow",
+    "ToolResult": "ctxkit.messages",
     "Transcript": "ctxkit.transcripts",
+    "TranscriptError": "ctxkit.errors",
+    "TrimHistory": "ctxkit.middleware",
+    "TruncateToolResults": "ctxkit.middleware",
+    "UnknownToolError": "ctxkit.errors",
+    "Usage": "ctxkit.usage",
+    "balanced": "ctxkit.presets",
+    "compute": "ctxkit.flow",
+    "count": "ctxkit.counting",
+    "current_task": "ctxkit.tasks",
+    "done": "ctxkit.flow",
+    "keep_calibration": "ctxkit.tokens.calibration_file",
     "load": "ctxkit.transcripts",
+    "observe": "ctxkit.presets",
+    "perform": "ctxkit.flow",
     "repair": "ctxkit.validity",
+    "task": "ctxkit.tasks",
     "validate": "ctxkit.validity",
+    "wrap": "ctxkit.integrations.wrap",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name in _HOMES:
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
+    if name.startswith("_") or find_spec(f"ctxkit.{name}") is None:
         raise AttributeError(f"module 'ctxkit' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    return import_module(f"ctxkit.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [
@@ -77,6 +134,7 @@ __all__ = [
     "Decision",
     "Flow",
     "FlowError",
+    "Ledger",
     "LimitSpend",
     "Middleware",
     "ModelCallFailed",
@@ -93,6 +151,7 @@ __all__ = [
     "StreamAborted",
     "StreamError",
     "Task",
+    "TokenCount",
     "TokenMeter",
     "ToolCall",
     "ToolNext",
@@ -105,8 +164,10 @@ __all__ = [
     "Usage",
     "balanced",
     "compute",
+    "count",
     "current_task",
     "done",
+    "keep_calibration",
     "load",
     "observe",
     "perform",
