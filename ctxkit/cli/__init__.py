@@ -12,13 +12,16 @@ from typing import Annotated
 import typer
 
 import ctxkit
-from ctxkit.cli import check, demo, profile
+from ctxkit.cli import check, count, demo, profile, report, tools
 from ctxkit.errors import CtxkitError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo", epilog=demo.EXAMPLES)(demo.command)
 app.command("profile", epilog=profile.EXAMPLES)(profile.command)
+app.command("report", epilog=report.EXAMPLES)(report.command)
 app.command("check", epilog=check.EXAMPLES)(check.command)
+app.command("count", epilog=count.EXAMPLES)(count.command)
+app.command("tools", epilog=tools.EXAMPLES)(tools.command)
 
 
 def main() -> None:
