@@ -98,8 +98,9 @@ class Task:
             totals.merge(self.totals)
             models = Counter(attempt.model for attempt in self.attempts if attempt.model)
             faults = dict(self.faults)
+            attempts = tuple(self.attempts)
         model = models.most_common(1)[0][0] if models else None
-        return TaskRow(id=self.path, format="live", model=model, totals=totals, faults=faults)
+        return TaskRow(self.path, "live", model, totals, faults=faults, attempts=attempts)
 
 
 # Where attempts go when no task is running.

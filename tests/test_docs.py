@@ -95,6 +95,7 @@ def test_the_python_of_a_page_runs(page: Path, server: ModelServer) -> None:
 def test_the_shell_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     environment = {
         **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "CLAUDE_CONFIG_DIR": str(_sessions(tmp_path)),
         "CODEX_HOME": str(tmp_path),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxkit.errors import ConfigError
-from ctxkit.ledger import Line, Totals
+from ctxkit.ledger import Attempt, Line, Totals
 from ctxkit.profile import profile
 from ctxkit.reports import TaskRow
 from ctxkit.transcripts import RecordedRequest, Skipped, Transcript, load
@@ -52,7 +52,7 @@ def test_a_run_in_any_wire_is_split_by_kind_and_tool(wire: str) -> None:
         lines["tool_call", "find"].output_tokens + lines.get(("thinking", None), Line()).output_tokens == 30
     )
     assert lines["assistant_text", None].output_tokens == 10
-    assert lines["tool_result", "find"].input_tokens > 300
+    assert lines["tool_result", "find"].input_tokens > 200
     assert_adds_up(totals)
 
 
@@ -106,10 +106,12 @@ def test_what_stood_before_a_compaction_is_not_sent_after_it() -> None:
     messages = [{"role": "user", "content": LONG}, ANTHROPIC[3], {"role": "user", "content": "A summary."}]
     marks = [{"at": 2, "kind": "compaction"}, {"at": None}, "no mark"]
     compacted = run(used(3, 100, 5), messages=messages, meta={"marks": marks})
-    assert profiled(compacted).totals.lines.keys() == {("user_text", None), ("assistant_text", None)}
+    frame = ("system", None)
+    assert profiled(compacted).totals.lines.keys() == {frame, ("user_text", None), ("assistant_text", None)}
     assert ("assistant_text", None) in profiled(run(used(3, 100, 0), messages=messages)).totals.lines
     assert profiled(run(used(3, 100, 0), messages=messages, meta={"marks": marks})).totals.lines.keys() == {
-        ("user_text", None)
+        frame,
+        ("user_text", None),
     }
 
 
@@ -126,9 +128,9 @@ def test_what_an_incomplete_log_hides_is_unrecorded_as_far_as_it_was_billed(mode
     billed = 24_000
     hidden = profiled(run(used(1, billed, 1), model=model, incomplete="no system prompt"))
     lines = hidden.totals.lines
-    visible = lines["user_text", None].input_tokens
+    visible = lines["user_text", None].input_tokens + lines["system", None].input_tokens
     assert lines["unrecorded", None].input_tokens == billed - visible
-    assert visible == pytest.approx(9 * ratio, abs=1)
+    assert visible == pytest.approx(12 * ratio, abs=3)
     assert hidden.notes == ("no system prompt",)
 
 
@@ -175,6 +177,75 @@ def test_another_cost_in_the_log_is_pointed_out() -> None:
 def test_a_recorded_cost_is_never_compared_with_an_unknown_one() -> None:
     recorded = used(1, 10, 0, recorded_cost_usd=Decimal("0.01"), model="nobodys-model")
     assert profiled(run(recorded)).notes == ()
+
+
+def attempts_of(*runs: Transcript) -> list[Sequence[Attempt]]:
+    """The attempts of each run."""
+    return [row.attempts for row in profile(runs, keep_attempts=True).tasks]
+
+
+def test_attempts_are_kept_where_they_are_asked_for() -> None:
+    assert profiled(run(used(1, 10, 1))).attempts == []
+    at = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    ((first, second),) = attempts_of(
+        replace(
+            RUNS["anthropic_messages"],
+            provider="anthropic",
+            requests=(used(1, 400, 30, timestamp=at), used(3, 900, 10, cached=400)),
+        )
+    )
+    assert (first.started, second.started) == (at.timestamp(), 0.0)
+    assert (first.turn, second.turn, first.provider) == (1, 2, "anthropic")
+    assert first.sent is not None and second.sent is not None
+    assert (first.sent.after, second.sent.after, second.sent.change) == (None, first.id, None)
+    assert [block.kind for block in second.sent.added] == ["tool_call", "tool_result"]
+    assert [block.call_id for block in first.answered] == ["c1"]
+
+
+def test_a_context_that_was_compacted_no_longer_begins_like_the_one_before() -> None:
+    messages = [*ANTHROPIC, {"role": "user", "content": "A summary."}]
+    ((_, after),) = attempts_of(
+        run(used(3, 90, 1), used(5, 30, 1), messages=messages, meta={"marks": [{"at": 4}]})
+    )
+    assert after.sent is not None and after.sent.change is not None
+    assert (after.sent.kept, after.sent.change.by, after.turn) == (0, "caller", 1)
+
+
+def test_another_model_is_told_from_another_history() -> None:
+    ((_, after),) = attempts_of(run(used(1, 90, 1), used(3, 30, 1, model=GPT)))
+    assert after.sent is not None and after.sent.change is not None
+    assert after.sent.change.by == "model"
+
+
+@pytest.mark.parametrize("at", [None, datetime(2026, 11, 30, tzinfo=UTC)])
+def test_a_run_that_is_read_twice_is_counted_once(at: datetime | None) -> None:
+    requests = [used(1, 400, 30, timestamp=at), used(3, 900, 10, timestamp=at)]
+    twice = run(*requests), run(*requests)
+    first, second = profile(twice).tasks
+    assert (first.totals.requests, second.totals.requests, first.notes) == (2, 0, ())
+    assert second.notes == ("2 of 2 requests stand in a run that was read before, and are counted there",)
+    assert second.recorded_cost_usd is None
+    ids = [[attempt.id for attempt in attempts_of(one)[0]] for one in twice]
+    assert ids[0] == ids[1]
+
+
+def test_sessions_that_overlap_are_counted_once() -> None:
+    """A resumed session repeats the answers of the first one, with their times, under an id of its own."""
+    first = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    shared_request = used(1, 400, 30, timestamp=first, recorded_cost_usd=Decimal("0.5"))
+    new = used(3, 900, 10, timestamp=first.replace(hour=13), recorded_cost_usd=Decimal("0.25"))
+    report = profile([run(shared_request, id="a"), run(shared_request, new, id="b")])
+    assert [row.totals.requests for row in report.tasks] == [1, 1]
+    assert [row.recorded_cost_usd for row in report.tasks] == [Decimal("0.5"), Decimal("0.25")]
+    assert report.totals.input_tokens == 1_300
+
+
+def test_requests_that_only_look_alike_all_count() -> None:
+    alike = [used(1, 10, 1), used(1, 10, 1)]
+    assert profiled(run(*alike)).totals.requests == 2
+    assert profile([run(*alike, id="a"), run(*alike, id="b")]).totals.requests == 4
+    other = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hi."}]
+    assert profile([run(alike[0]), run(alike[0], messages=other)]).totals.requests == 2
 
 
 MALFORMED = {"role": "user", "content": 5}

@@ -69,6 +69,14 @@ def test_a_report_is_of_its_moment() -> None:
     assert task.report().totals.requests == 2
 
 
+def test_a_report_holds_the_attempts_of_each_task() -> None:
+    with ctxkit.task("outer") as outer:
+        ctxkit.current_task().book(attempt("a"))
+        with ctxkit.task("inner"):
+            ctxkit.current_task().book(attempt("b"))
+    assert [[one.model for one in row.attempts] for row in outer.report().tasks] == [["a"], ["b"]]
+
+
 def test_a_report_names_the_model_that_answered_most() -> None:
     with ctxkit.task("fix-bug") as task:
         assert task.report().tasks[0].model is None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 from uuid import uuid4
 
 from ctxkit.errors import CtxkitError, FlowError, ModelCallFailed
 from ctxkit.ledger.sent import Placed, Sent
 from ctxkit.money import Share
 from ctxkit.usage import Charge, Usage
+from ctxkit.wire.native import string
+from ctxkit.wire.usage_fields import mapping
 
 Outcome = Literal["billed", "not_billed", "unknown"]
 
@@ -17,6 +20,8 @@ Outcome = Literal["billed", "not_billed", "unknown"]
 MAY_BE_BILLED = frozenset({408, 504, 524})
 # What httpx and httpx2 raise before a byte of the request has left.
 NEVER_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError"})
+# What Anthropic says where it found no reason, as it had nothing to compare with.
+NO_REASON = frozenset({"previous_message_not_found", "unavailable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,8 @@ class Attempt:
         tool_calls: The names of the tools that the answer calls.
         retry: How many attempts at the same call came before.
         cut_tokens: How many tokens of the caller's request were left out before it was sent, as counted here.
-        started: Seconds since the epoch; 0 where nobody knows.
+        started: Seconds since the epoch, or when it was answered where a log knows no more; 0 where nobody
+            knows.
         seconds: How long it took.
         id: Tells it from every other attempt, in every process.
         turn: Which turn of the tool loop it is for: 1 and the number of answers that its history holds;
@@ -80,3 +86,15 @@ def outcome_of(error: BaseException) -> Outcome:
         return "not_billed"
     names = {kind.__name__ for kind in type(error).__mro__}
     return "not_billed" if names & NEVER_SENT or isinstance(error, ConnectionRefusedError) else "unknown"
+
+
+def miss_reason_of(body: Mapping[str, Any]) -> str | None:
+    """Why the prompt cache did not serve a request, as the provider's answer says; `None` where it doesn't.
+
+    Source: `diagnostics.cache_miss_reason` in the types of the `anthropic` SDK 2.14.0 and
+    `prompt_cache_diagnostics` in those of the `openai` SDK 3.57.0, read on 2026-11-30.
+    """
+    missed = string(mapping(mapping(body.get("diagnostics")).get("cache_miss_reason")).get("type"))
+    if missed is not None:
+        return None if missed in NO_REASON else missed
+    return string(mapping(body.get("prompt_cache_diagnostics")).get("reason"))

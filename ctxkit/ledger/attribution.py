@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ctxkit.ledger.compare import standing_of
 from ctxkit.messages import Block, Prompt
 from ctxkit.money import Share, split
 from ctxkit.tokens import BlockCounter, prefix, shape_of
@@ -23,6 +24,9 @@ def attribute(
     unrecorded_tokens: float = 0,
 ) -> tuple[Share, ...]:
     """Split a request's tokens and dollars over what it was made of; the shares add up exactly.
+
+    What stood in the history before the model last answered, its answer included, is carried, and so is what
+    a log leaves out once there is an answer; without any answer in the history all of it is new.
 
     Args:
         prompt: As it was sent.
@@ -46,5 +50,13 @@ def attribute(
         shown = prefix(prompt, counter, max(0.0, tokens - unrecorded_tokens))
         return {UNRECORDED: min(tokens, unrecorded_tokens), **shown}
 
-    total = shape_of(prompt, counter).total + unrecorded_tokens
-    return split(usage=usage, charge=charge, total=total, prefix=leading, output=output)
+    size = shape_of(prompt, counter).total
+    carried = standing_of(prompt, counter).carried_tokens(size)
+    return split(
+        usage=usage,
+        charge=charge,
+        total=size + unrecorded_tokens,
+        prefix=leading,
+        output=output,
+        carried=carried + unrecorded_tokens if carried else 0,
+    )

@@ -36,10 +36,10 @@ class Change:
     """The first place where a prompt no longer begins like the one before it.
 
     Attributes:
-        block: What stood there before; `None` where that prompt was at its end.
+        block: What stood there before; `None` where only the model changed.
         by: Who changed it: the caller, a middleware, the tools or parallel results standing in another
             order, or another model that does not share the cache.
-        middleware: Which middleware, where it was one.
+        middleware: Which middleware, where it was one and its decision is known.
         where: The path to the place in the body, such as `messages.4.content.0`.
         reason: Why, in one sentence.
     """
@@ -56,12 +56,17 @@ class Sent:
     """What an attempt sent.
 
     Attributes:
-        after: The attempt that it is compared with: the one before it in the same task, for the same
-            purpose; `None` for the first.
-        kept: How many blocks, from the beginning, are the same as in that attempt.
+        after: The attempt that it is compared with, in the same task and for the same purpose: the last one
+            that may have been billed, or of several loops side by side the last of its own loop; `None` for
+            the first.
+        kept: How many blocks, from the beginning, are the same as in that attempt. A cache mark that was set
+            or taken off makes no other block.
         kept_tokens: Their size, as counted here.
         added: The blocks that follow, in order; for the first attempt all of them.
-        tokens: The size of the whole prompt, as counted here.
+        tokens: The size of the whole prompt, as counted here: its blocks, and what is none of them and stands
+            in front of all, such as what a provider says about tools.
+        carried_tokens: How many of them, from the beginning, stood in the history already before the model
+            last answered, its answer included.
         change: What no longer stands where it stood; `None` where that prompt as a whole begins this one.
     """
 
@@ -70,4 +75,5 @@ class Sent:
     kept_tokens: int
     added: tuple[Placed, ...]
     tokens: int
+    carried_tokens: int = 0
     change: Change | None = None

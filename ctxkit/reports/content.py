@@ -6,7 +6,7 @@ Names come from the user's runs: what can't stand on a line is replaced before i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
@@ -27,7 +27,13 @@ NOTHING_BOOKED = (
 NOTHING_RECORDED = "these runs hold no request to a model"
 UNRECORDED_MEANS = "billed, but not shown by the log, such as the system prompt; its size is an estimate"
 DEFINITION = "tool_definition"
-TOOL_PARTS = {DEFINITION: "definition", "tool_call": "written", "tool_result": "results"}
+# What a tool costs: the kinds of its blocks, and which part of what they cost.
+TOOL_PARTS: Mapping[str, tuple[str, Callable[[Line], Line]]] = {
+    "definition": (DEFINITION, lambda line: line),
+    "new results": ("tool_result", lambda line: line.new),
+    "carried": ("tool_result", lambda line: line.carried),
+    "calls": ("tool_call", lambda line: line),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +181,7 @@ class _Tables:
             (
                 printable(name),
                 f"{sum(self.totals.tool_calls[tool] for tool in tools):,}",
-                *(self._tool_part(kind, tools) for kind in TOOL_PARTS),
+                *(self._tool_part(part, tools) for part in TOOL_PARTS),
                 *self._cost_and_share(_sum(lines[tool] for tool in tools)),
             )
             for name, tools in _groups(list(lines), self.top, name=str)
@@ -183,8 +189,8 @@ class _Tables:
         if rest is not None:
             rows.append((NO_TOOL, "", *("" for _ in TOOL_PARTS), *self._cost_and_share(rest)))
         unit = "dollars" if self._priced else "tokens"
-        title = f"By tool: {unit} for its definition, the calls written, and their results"
-        return Table(title, ("tool", "calls", *TOOL_PARTS.values(), "cost", self._share), tuple(rows))
+        title = f"By tool: {unit} for definitions, results when new, results carried along, and calls"
+        return Table(title, ("tool", "called", *TOOL_PARTS, "cost", self._share), tuple(rows))
 
     def _by_task(self) -> Table:
         dearest = sorted(
@@ -210,11 +216,12 @@ class _Tables:
             *self._cost_and_share(line),
         )
 
-    def _tool_part(self, kind: str, tools: Sequence[str]) -> str:
-        lines = [self.totals.lines[kind, tool] for tool in tools if (kind, tool) in self.totals.lines]
-        if not lines and kind == DEFINITION and UNRECORDED in self.totals.lines:
+    def _tool_part(self, part: str, tools: Sequence[str]) -> str:
+        kind, part_of = TOOL_PARTS[part]
+        keys = [(kind, tool) for tool in tools if (kind, tool) in self.totals.lines]
+        if not keys and kind == DEFINITION and UNRECORDED in self.totals.lines:
             return UNKNOWN
-        line = _sum(lines)
+        line = part_of(self.totals.part(*keys))
         return self._dollars(line) if self._priced else f"{_tokens(line):,}"
 
     def _cost_and_share(self, line: Line) -> tuple[str, str]:
@@ -231,7 +238,10 @@ def _facts(report: Report, totals: Totals) -> Iterator[tuple[str, str]]:
     models = Counter(row.model or UNKNOWN for row in report.tasks if row.totals.requests)
     yield from _most_common("model", models, "task")
     if totals.purposes.keys() - {"main"}:
-        yield from _most_common("purpose", totals.purposes, "request")
+        yield from _purposes(totals)
+    if totals.history.cost_usd:
+        shown = dollars(totals.history.cost_usd, whole=totals.cost_usd)
+        yield "history", f"{shown} for texts of earlier turns, sent once more"
     if totals.attempts_not_billed:
         yield "not billed", f"{_counted(totals.attempts_not_billed, 'attempt')}, such as a refusal with 429"
     if totals.cut_tokens:
@@ -250,6 +260,14 @@ def _facts(report: Report, totals: Totals) -> Iterator[tuple[str, str]]:
     yield from _most_common("note", Counter(note for row in report.tasks for note in row.notes), "task")
     yield from _skipped(report)
     yield "prices", price_list_version()
+
+
+def _purposes(totals: Totals) -> Iterator[tuple[str, str]]:
+    for purpose, count in totals.purposes.most_common(SHOWN_FACTS):
+        line = totals.purpose_lines[purpose]
+        cost = dollars(line.cost_usd, whole=totals.cost_usd) if line.priced else "cost unknown"
+        yield "purpose", f"{purpose} ({_counted(count, 'request')}, {cost})"
+    yield from _more("purpose", len(totals.purposes))
 
 
 def _skipped(report: Report) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from ctxkit.ledger import Totals, usd
+from ctxkit.ledger import Attempt, Totals, usd
 from ctxkit.money import price_list_version
 
 
@@ -23,6 +23,7 @@ class TaskRow:
         faults: How often a middleware failed, by middleware and exception.
         recorded_cost_usd: What the recorder says that the run cost, where it says so.
         notes: What the reader should know, such as what the log does not hold.
+        attempts: Its own attempts, oldest first, where they were kept: of a live task the last 10,000.
     """
 
     id: str
@@ -32,6 +33,7 @@ class TaskRow:
     faults: Mapping[str, int] = field(default_factory=dict)
     recorded_cost_usd: Decimal | None = None
     notes: Sequence[str] = ()
+    attempts: Sequence[Attempt] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

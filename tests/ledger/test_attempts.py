@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from decimal import Decimal
+from typing import Any
 
 import httpx
 import httpx2
 import pytest
 
 from ctxkit.errors import AttachError, BodyError, FlowError, ModelCallFailed, SpendLimitReached, StreamError
-from ctxkit.ledger import outcome_of
+from ctxkit.ledger import miss_reason_of, outcome_of
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 429, 500, 502, 503, 529])
@@ -64,3 +65,25 @@ def test_what_ctxkit_refused_to_send_is_not_billed(error: Exception) -> None:
 
 def test_a_hook_that_is_written_wrongly_may_have_sent_its_request_before() -> None:
     assert outcome_of(FlowError("no answer")) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"diagnostics": {"cache_miss_reason": {"type": "tools_changed"}}}, "tools_changed"),
+        ({"diagnostics": {"cache_miss_reason": {"type": "messages_changed"}}}, "messages_changed"),
+        ({"diagnostics": {"cache_miss_reason": {"type": "unavailable"}}}, None),
+        ({"diagnostics": {"cache_miss_reason": {"type": "previous_message_not_found"}}}, None),
+        ({"diagnostics": {"cache_miss_reason": None}}, None),
+        ({"diagnostics": None}, None),
+        ({"prompt_cache_diagnostics": {"type": "cache_miss", "reason": "input_changed"}}, "input_changed"),
+        ({"prompt_cache_diagnostics": {"type": "cache_hit"}}, None),
+        ({"prompt_cache_diagnostics": "hit"}, None),
+        ({}, None),
+    ],
+)
+def test_why_the_cache_was_missed_is_told_in_the_providers_word(
+    body: dict[str, Any], reason: str | None
+) -> None:
+    """A comparison that was not made is no reason."""
+    assert miss_reason_of(body) == reason

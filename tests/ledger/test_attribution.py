@@ -77,6 +77,29 @@ def test_what_was_read_from_the_cache_is_the_beginning() -> None:
     assert (cost["system", None] or 0) < 1 < 8 < (cost["tool_result", "search"] or 0)
 
 
+def test_what_stood_there_before_the_last_answer_is_carried_and_what_follows_it_is_new() -> None:
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, ["x" * 400, "y" * 100]), system="s" * 100)
+    shares = split(request, Usage(1_000, 10))
+    parts = {(share.kind, share.carried): share.input_tokens for share in shares if share.input_tokens}
+    assert {kind for kind, carried in parts if carried} == {"system", "user_text", "tool_call", "tool_result"}
+    assert {kind for kind, carried in parts if not carried} == {"tool_result"}
+    assert parts["tool_result", True] > 3 * parts["tool_result", False]
+
+
+def test_without_an_answer_in_the_history_all_of_it_is_new() -> None:
+    shares = split(request_of(ANTHROPIC, rounds(ANTHROPIC, []), system="s"), Usage(100, 10))
+    assert not any(share.carried for share in shares)
+    assert not any(
+        share.carried
+        for share in split(request_of(ANTHROPIC, rounds(ANTHROPIC, [])), Usage(9, 1), unrecorded_tokens=50)
+    )
+
+
+def test_what_a_log_leaves_out_is_carried_once_there_is_an_answer() -> None:
+    shares = split(request_of(ANTHROPIC, rounds(ANTHROPIC, ["x"])), Usage(1_000, 0), unrecorded_tokens=500)
+    assert [share.carried for share in shares if share.kind == "unrecorded"] == [True]
+
+
 def test_without_a_price_the_shares_have_tokens_and_no_cost() -> None:
     shares = split(request_of(ANTHROPIC, rounds(ANTHROPIC, ["x"])), Usage(100, 10))
     assert sum(share.input_tokens for share in shares) == 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,11 +21,12 @@ KEYS = st.sampled_from(
     [("system", None), ("tool_definition", "ls"), ("tool_result", "ls"), ("tool_result", "grep")]
 )
 SHARES = st.builds(
-    lambda key, read, written, dollars: Share(*key, read, written, dollars),
+    lambda key, read, written, dollars, carried: Share(*key, read, written, dollars, carried),
     KEYS,
     st.integers(0, 10**6),
     st.integers(0, 10**6),
     DOLLARS | st.none(),
+    st.booleans(),
 )
 
 
@@ -114,9 +116,50 @@ def test_the_rows_add_up_to_the_bill_exactly(attempts: list[Attempt]) -> None:
         assert sum(row.output_tokens for row in rows.values()) == totals.output_tokens
 
 
-@given(
-    st.lists(st.lists(SHARES, max_size=4).map(lambda shares: attempt(*shares)), max_size=5), st.integers(0, 5)
+ATTEMPTS = st.lists(
+    st.builds(
+        lambda shares, purpose: attempt(*shares, purpose=purpose),
+        st.lists(SHARES, max_size=4),
+        st.sampled_from(["main", "summary"]),
+    )
+    | st.sampled_from([NOT_BILLED, TIMED_OUT, BROKE_OFF]),
+    max_size=6,
 )
+
+
+@given(ATTEMPTS, st.randoms(use_true_random=False))
+def test_the_order_of_attempts_makes_no_difference(attempts: list[Attempt], random: Random) -> None:
+    shuffled = list(attempts)
+    random.shuffle(shuffled)
+    assert totals_of(*shuffled) == totals_of(*attempts)
+
+
+@given(ATTEMPTS, ATTEMPTS, ATTEMPTS)
+def test_it_makes_no_difference_which_sums_are_added_up_first(
+    first: list[Attempt], second: list[Attempt], third: list[Attempt]
+) -> None:
+    left, tail = totals_of(*first), totals_of(*second)
+    left.merge(totals_of(*second))
+    left.merge(totals_of(*third))
+    tail.merge(totals_of(*third))
+    right = totals_of(*first)
+    right.merge(tail)
+    assert left == right == totals_of(*first, *second, *third)
+
+
+@given(ATTEMPTS)
+def test_purposes_add_up_and_what_is_carried_is_a_part(attempts: list[Attempt]) -> None:
+    totals = totals_of(*attempts)
+    assert sum(line.cost_usd for line in totals.purpose_lines.values()) == totals.cost_usd
+    assert sum(line.input_tokens for line in totals.purpose_lines.values()) == totals.input_tokens
+    assert totals.purpose_lines.keys() == totals.purposes.keys()
+    for line in totals.lines.values():
+        assert line.new.cost_usd + line.carried.cost_usd == line.cost_usd
+        assert line.new.input_tokens + line.carried.input_tokens == line.input_tokens
+        assert line.new.output_tokens == line.output_tokens or line.carried_tokens
+
+
+@given(ATTEMPTS, st.integers(0, 5))
 def test_sums_of_parts_are_the_sum_of_the_whole(attempts: list[Attempt], cut: int) -> None:
     merged = totals_of(*attempts[:cut])
     merged.merge(totals_of(*attempts[cut:]))
@@ -136,12 +179,20 @@ def test_rows_come_dearest_first() -> None:
 
 def test_a_row_without_any_known_price_costs_none_and_not_zero() -> None:
     line = Line()
-    line.add(Share("system", None, 5, 0, None))
+    line.add_share(Share("system", None, 5, 0, None, carried=True))
     assert line.to_dict()["cost_usd"] is None
+    assert line.to_dict()["carried_usd"] is None
     line.add(Line(1, 2))
-    assert line.to_dict() == {"tokens": 8, "input_tokens": 6, "output_tokens": 2, "cost_usd": None}
+    assert line.to_dict() == {
+        "tokens": 8,
+        "input_tokens": 6,
+        "output_tokens": 2,
+        "carried_tokens": 5,
+        "cost_usd": None,
+        "carried_usd": None,
+    }
     line.add(Line(0, 0, Decimal(0), priced=True))
-    assert line.to_dict()["cost_usd"] == "0"
+    assert line.to_dict()["cost_usd"] == line.to_dict()["carried_usd"] == "0"
 
 
 @pytest.mark.parametrize(
@@ -151,36 +202,60 @@ def test_dollars_are_written_as_plain_digits(amount: str, written: str) -> None:
     assert usd(Decimal(amount)) == written
 
 
-def test_the_json_has_every_tools_definitions_calls_and_results() -> None:
+def test_the_json_has_every_tools_definitions_results_and_calls_new_and_carried() -> None:
     shares = (
         Share("tool_definition", "ls", 100, 0, Decimal("0.01")),
         Share("tool_call", "ls", 0, 20, Decimal("0.02")),
+        Share("tool_call", "ls", 30, 0, Decimal("0.005"), carried=True),
         Share("tool_result", "ls", 300, 0, Decimal("0.03")),
+        Share("tool_result", "ls", 400, 0, Decimal("0.004"), carried=True),
         Share("tool_result", "grep", 50, 0, None),
         Share("system", None, 10, 0, Decimal("0.04")),
     )
     made = totals_of(attempt(*shares, tool_calls=("ls",)), NOT_BILLED).to_dict()
     assert json.loads(json.dumps(made)) == made
-    assert made["cost_usd"] == "0.1"
+    assert made["cost_usd"] == "0.109"
     assert made["attempts_not_billed"] == 1
     assert made["by_purpose"] == {"main": 1}
-    assert made["by_kind"]["tool_result"]["tokens"] == 350
+    assert made["by_kind"]["tool_result"]["tokens"] == 750
     assert made["by_tool"][NO_TOOL] == {
         "tokens": 10,
         "input_tokens": 10,
         "output_tokens": 0,
+        "carried_tokens": 0,
         "cost_usd": "0.04",
+        "carried_usd": "0",
     }
     assert made["by_tool"]["ls"] == {
-        "tokens": 420,
-        "input_tokens": 400,
+        "tokens": 850,
+        "input_tokens": 830,
         "output_tokens": 20,
-        "cost_usd": "0.06",
+        "carried_tokens": 430,
+        "cost_usd": "0.069",
+        "carried_usd": "0.009",
         "calls": 1,
         "definitions_usd": "0.01",
         "calls_written_usd": "0.02",
-        "results_usd": "0.03",
+        "calls_carried_usd": "0.005",
+        "results_usd": "0.034",
+        "results_new_usd": "0.03",
+        "results_carried_usd": "0.004",
     }
     assert made["by_tool"]["grep"]["results_usd"] is None
     assert Totals().to_dict()["cost_usd"] == "0"
     assert totals_of(TIMED_OUT).to_dict()["cost_usd"] is None
+
+
+def test_the_json_tells_what_history_and_side_calls_cost() -> None:
+    main = attempt(
+        Share("user_text", None, 10, 0, Decimal("0.1")),
+        Share("user_text", None, 20, 0, Decimal("0.02"), carried=True),
+        Share("assistant_text", None, 30, 0, Decimal("0.03"), carried=True),
+        Share("assistant_text", None, 0, 5, Decimal("0.5")),
+        Share("tool_result", "ls", 40, 0, Decimal("0.04"), carried=True),
+    )
+    summary, unknown = replace(PAID, purpose="summary"), replace(UNPRICED, purpose="recall")
+    made = totals_of(main, summary, unknown).to_dict()
+    assert made["history_usd"] == "0.05"
+    assert made["cost_by_purpose"] == {"main": "0.69", "summary": "0.5", "recall": None}
+    assert Totals().to_dict()["history_usd"] is None

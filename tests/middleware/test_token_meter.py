@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import threading
+import weakref
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -17,8 +21,8 @@ from hypothesis import strategies as st
 import ctxkit
 from ctxkit.drive import run
 from ctxkit.flow import Flow, Middleware, ModelNext, ask_model, done
-from ctxkit.ledger import Attempt
-from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
+from ctxkit.ledger import Attempt, Sent
+from ctxkit.messages import Histories, ModelRequest, ModelResponse, ToolCall, ToolResult
 from ctxkit.testing import ScriptedModel, failure, native, reply
 from support.bodies import ANTHROPIC, OPENAI, WIRES, answer_body, answer_to, of_body, request_of, rounds, user
 from support.streams import END, Runner, Streamed, asking
@@ -80,6 +84,8 @@ def test_a_billed_request_is_booked_with_its_usage_its_cost_and_what_it_went_int
     assert attempt.charge.total_usd > 0
     assert (attempt.started, attempt.seconds) == (100.0, 2.5)
     check_sums(attempt)
+    assert (attempt.turn, attempt.provider, attempt.miss_reason) == (2, None, None)
+    assert [(block.kind, block.tokens > 0) for block in attempt.answered] == [("assistant_text", True)]
     assert ("tool_result", "search") in {(share.kind, share.tool) for share in attempt.shares}
 
 
@@ -362,3 +368,114 @@ def test_a_streamed_answer_asked_for_twice_books_the_one_that_was_sent(
     with pytest.raises(ctxkit.StreamError):
         Streamed(runner, flow, [("hi", END)]).start().rest()
     assert [attempt.outcome for attempt in task.attempts] == ["billed", "not_billed"]
+
+
+class TestWhatWasSent:
+    """Each attempt says what it sent, by what it has in common with the one before it."""
+
+    def ask(self, histories: Histories, texts: list[str], *around: Middleware, **more: Any) -> None:
+        request = request_of(ANTHROPIC, rounds(ANTHROPIC, texts), histories=histories)
+        metered(request, ScriptedModel([reply("hi")]), *around, **more)
+
+    def sent(self, task: ctxkit.Task) -> list[Sent]:
+        return [attempt.sent for attempt in task.attempts if attempt.sent is not None]
+
+    def test_an_attempt_is_compared_with_the_one_before_it(self, task: ctxkit.Task) -> None:
+        meter, histories = ctxkit.TokenMeter(), Histories()
+        for texts in (["one"], ["one", "two"], ["other"]):
+            self.ask(histories, texts, meter=meter)
+        ids = [attempt.id for attempt in task.attempts]
+        assert len({*ids}) == 3
+        assert [sent.after for sent in self.sent(task)] == [None, *ids[:2]]
+        assert [(sent.kept, len(sent.added)) for sent in self.sent(task)] == [(0, 3), (3, 2), (2, 1)]
+        assert [sent.change and sent.change.by for sent in self.sent(task)] == [None, None, "caller"]
+        assert [attempt.turn for attempt in task.attempts] == [2, 3, 2]
+
+    def test_what_a_middleware_changed_is_told_from_what_the_caller_did(self, task: ctxkit.Task) -> None:
+        meter, histories, texts = ctxkit.TokenMeter(), Histories(), ["word " * 2_000]
+        self.ask(histories, texts, meter=meter)
+        cut = ctxkit.TruncateToolResults(max_tokens=500)
+        self.ask(histories, [*texts, "two"], cut, meter=meter)
+        self.ask(histories, [*texts, "two", "three"], cut, meter=meter)
+        _, second, third = self.sent(task)
+        assert second.change is not None
+        assert (second.change.by, second.change.middleware) == ("middleware", "TruncateToolResults")
+        assert third.change is None
+
+    def test_an_attempt_that_was_not_billed_is_nothing_to_compare_with(self, task: ctxkit.Task) -> None:
+        meter, histories = ctxkit.TokenMeter(), Histories()
+        self.ask(histories, ["one"], meter=meter)
+        request = request_of(ANTHROPIC, rounds(ANTHROPIC, ["other"]), histories=histories)
+        with pytest.raises(ctxkit.ModelCallFailed):
+            metered(request, ScriptedModel([failure(429)]), meter=meter)
+        self.ask(histories, ["one", "two"], meter=meter)
+        first, refused, third = task.attempts
+        assert refused.sent is not None and third.sent is not None
+        assert refused.sent.after == third.sent.after == first.id
+        assert third.sent.change is None
+
+    def test_a_side_call_is_not_compared_with_the_users_own_requests(self, task: ctxkit.Task) -> None:
+        class Summarize(Middleware):
+            def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
+                yield from call_next(request.side_call("summary", messages=[user("Sum up.")]))
+                return (yield from call_next(request))
+
+        meter, histories = ctxkit.TokenMeter(), Histories()
+        for texts in (["one"], ["one", "two"]):
+            request = request_of(ANTHROPIC, rounds(ANTHROPIC, texts), histories=histories)
+            metered(request, ScriptedModel([reply("short"), reply("hi")]), Summarize(), meter=meter)
+        side, main, side_again, main_again = self.sent(task)
+        assert (side.after, main.after) == (None, None)
+        assert [attempt.id for attempt in task.attempts][:2] == [side_again.after, main_again.after]
+        assert (side_again.change, main_again.change) == (None, None)
+
+    def test_loops_side_by_side_in_one_task_are_each_compared_with_themselves(
+        self, task: ctxkit.Task
+    ) -> None:
+        meter, histories = ctxkit.TokenMeter(), Histories()
+        for texts in (["one"], ["other"], ["one", "two"], ["other", "two"]):
+            self.ask(histories, texts, meter=meter)
+        assert [(sent.kept, len(sent.added)) for sent in self.sent(task)] == [(0, 3), (2, 1), (3, 2), (3, 2)]
+
+    def test_no_prompt_is_kept_in_memory_for_it(self, task: ctxkit.Task) -> None:
+        request = request_of(ANTHROPIC, rounds(ANTHROPIC, ["one"]))
+        gone = weakref.ref(request.turns[-1])
+        metered(request, ScriptedModel([reply("hi")]), meter=ctxkit.TokenMeter())
+        del request
+        gc.collect()
+        assert gone() is None
+
+    def test_threads_that_share_a_task_book_each_attempt_after_the_one_that_it_names(
+        self, task: ctxkit.Task
+    ) -> None:
+        meter, histories = ctxkit.TokenMeter(), Histories()
+        threads = [
+            threading.Thread(
+                target=copy_context().run,
+                args=(self.ask, histories, ["one"] * number),
+                kwargs={"meter": meter},
+            )
+            for number in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        seen: set[str | None] = {None}
+        for attempt in task.attempts:
+            assert attempt.sent is not None
+            assert attempt.sent.after in seen
+            seen.add(attempt.id)
+        assert len(seen) == 9
+
+    def test_of_a_request_that_makes_no_sense_it_says_nothing(self, task: ctxkit.Task) -> None:
+        stack = ctxkit.Stack(ctxkit.TokenMeter())
+        run(stack.wrap_model_call(of_body(ANTHROPIC, {"messages": 7}), ask_model), Edge(answer_to))
+        assert (booked(task).sent, booked(task).turn) == (None, None)
+
+
+def test_why_the_cache_was_missed_and_who_was_asked_are_booked(task: ctxkit.Task) -> None:
+    missed = {"cache_miss_reason": {"type": "tools_changed", "cache_missed_input_tokens": 9}}
+    request = replace(request_of(ANTHROPIC, [user("hi")]), provider="anthropic")
+    metered(request, ScriptedModel([native(answer_body(ANTHROPIC, diagnostics=missed))]))
+    assert (booked(task).miss_reason, booked(task).provider) == ("tools_changed", "anthropic")

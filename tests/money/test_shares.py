@@ -49,13 +49,16 @@ charges = st.builds(
 )
 
 
-def shares_of(
+def rows_of(
     request: Blocks,
     usage: Usage,
     charge: Charge | None,
     *,
     output: Mapping[Key, float] | None = None,
-) -> dict[Key, Share]:
+    carried: float = 0,
+) -> tuple[Share, ...]:
+    """The shares of a request whose first local tokens are carried; each row stands there once."""
+
     def prefix(count: float) -> dict[Key, float]:
         taken: dict[Key, float] = {}
         for key, size in request:
@@ -65,25 +68,36 @@ def shares_of(
         return taken
 
     total = sum(size for _, size in request)
-    shares = split(usage=usage, charge=charge, total=total, prefix=prefix, output=output or {})
+    return split(usage=usage, charge=charge, total=total, prefix=prefix, output=output or {}, carried=carried)
+
+
+def shares_of(
+    request: Blocks, usage: Usage, charge: Charge | None, *, output: Mapping[Key, float] | None = None
+) -> dict[Key, Share]:
+    """The shares by kind and tool, where nothing is carried and no kind is both sent and answered."""
+    shares = rows_of(request, usage, charge, output=output)
     by_key = {(share.kind, share.tool): share for share in shares}
     assert len(by_key) == len(shares)
     return by_key
 
 
-@given(request=blocks, answer=blocks, usage=usages, charge=charges)
+@given(request=blocks, answer=blocks, usage=usages, charge=charges, carried=st.integers(0, 30_000))
 def test_tokens_and_dollars_add_up_exactly_whatever_was_sent(
-    request: Blocks, answer: Blocks, usage: Usage, charge: Charge
+    request: Blocks, answer: Blocks, usage: Usage, charge: Charge, carried: int
 ) -> None:
-    shares = shares_of(request, usage, charge, output=dict(answer)).values()
+    shares = rows_of(request, usage, charge, output=dict(answer), carried=carried)
     assert sum(share.input_tokens for share in shares) == (usage.input_tokens or 0)
     assert sum(share.output_tokens for share in shares) == (usage.output_tokens or 0)
     assert sum((share.cost_usd or Decimal(0) for share in shares), Decimal(0)) == charge.total_usd
 
 
-@given(request=blocks, answer=blocks, usage=usages, charge=charges)
-def test_no_share_is_negative(request: Blocks, answer: Blocks, usage: Usage, charge: Charge) -> None:
-    for share in shares_of(request, usage, charge, output=dict(answer)).values():
+@given(request=blocks, answer=blocks, usage=usages, charge=charges, carried=st.integers(0, 30_000))
+def test_no_share_is_negative_and_none_is_of_the_prompt_and_of_the_answer(
+    request: Blocks, answer: Blocks, usage: Usage, charge: Charge, carried: int
+) -> None:
+    for share in rows_of(request, usage, charge, output=dict(answer), carried=carried):
+        assert not (share.input_tokens and share.output_tokens)
+        assert not (share.carried and share.output_tokens)
         assert share.input_tokens >= 0
         assert share.output_tokens >= 0
         assert share.cost_usd is not None
@@ -94,7 +108,7 @@ def test_no_share_is_negative(request: Blocks, answer: Blocks, usage: Usage, cha
 def test_an_unknown_charge_leaves_every_cost_unknown_and_every_token_split(
     request: Blocks, answer: Blocks, usage: Usage
 ) -> None:
-    shares = shares_of(request, usage, None, output=dict(answer)).values()
+    shares = rows_of(request, usage, None, output=dict(answer))
     assert {share.cost_usd for share in shares} <= {None}
     assert sum(share.input_tokens for share in shares) == (usage.input_tokens or 0)
     assert sum(share.output_tokens for share in shares) == (usage.output_tokens or 0)
@@ -112,15 +126,36 @@ def test_a_token_that_was_read_costs_less_than_one_sent_and_that_less_than_one_w
     assert per_token == [Decimal("0.0000002"), Decimal("0.000005"), Decimal("0.000004")]
 
 
-@given(request=blocks, usage=usages, charge=charges, factor=st.integers(2, 9))
+@given(request=blocks, usage=usages, charge=charges, factor=st.integers(2, 9), carried=st.integers(0, 9_000))
 def test_how_a_counter_scales_makes_no_difference(
-    request: Blocks, usage: Usage, charge: Charge, factor: int
+    request: Blocks, usage: Usage, charge: Charge, factor: int, carried: int
 ) -> None:
-    longer = [(key, size * factor) for key, size in request]
-    before, after = shares_of(request, usage, charge), shares_of(longer, usage, charge)
+    def by_row(size: int) -> dict[tuple[str, str | None, bool], Share]:
+        scaled = [(key, tokens * size) for key, tokens in request]
+        shares = rows_of(scaled, usage, charge, carried=carried * size)
+        return {(share.kind, share.tool, share.carried): share for share in shares if not share.output_tokens}
+
+    before, after = by_row(1), by_row(factor)
     assert before.keys() == after.keys()
-    for key, share in before.items():
-        assert abs(share.input_tokens - after[key].input_tokens) <= ZONES
+    for row, share in before.items():
+        assert abs(share.input_tokens - after[row].input_tokens) <= ZONES
+
+
+def test_what_stood_there_before_the_last_answer_is_carried_in_every_zone() -> None:
+    request = [(SYSTEM, 100), (READ_FILE, 100), (CALL, 50), (READ_FILE, 150)]
+    usage = Usage(800, 0, cache_read_tokens=300, cache_write_tokens=400)
+    charge = Charge(cache_read_usd=Decimal("0.3"), cache_write_usd=Decimal("4"), uncached_usd=Decimal("1"))
+    assert rows_of(request, usage, charge, carried=250) == (
+        Share(*SYSTEM, 200, 0, Decimal("0.2"), carried=True),
+        Share(*READ_FILE, 100 + 100, 0, Decimal("0.1") + Decimal("1"), carried=True),
+        Share(*CALL, 100, 0, Decimal("1"), carried=True),
+        Share(*READ_FILE, 200 + 100, 0, Decimal("2") + Decimal("1")),
+    )
+
+
+def test_what_the_model_writes_is_never_carried_and_stands_apart_from_what_was_sent() -> None:
+    shares = rows_of([(TEXT, 10)], Usage(10, 5), None, output={TEXT: 1}, carried=10)
+    assert shares == (Share(*TEXT, 10, 0, None, carried=True), Share(*TEXT, 0, 5, None))
 
 
 def test_each_zone_is_split_in_proportion_to_what_stands_in_it() -> None:
@@ -158,11 +193,19 @@ def test_leftover_tokens_go_to_the_largest_remainders() -> None:
     assert [share.input_tokens for share in shares.values()] == [4, 7, 0]
 
 
-def test_what_is_smaller_than_a_unit_goes_to_the_largest_share() -> None:
+def test_what_is_smaller_than_a_unit_is_a_row_of_its_own() -> None:
     charge = Charge(uncached_usd=Decimal("0.000000000003") + Decimal("4e-15"))
     shares = shares_of([(SYSTEM, 1), (GREP, 2)], Usage(3, 0), charge)
     assert shares[SYSTEM].cost_usd == Decimal("0.000000000001")
-    assert shares[GREP].cost_usd == Decimal("0.000000000002") + Decimal("4e-15")
+    assert shares[GREP].cost_usd == Decimal("0.000000000002")
+    assert shares["rounding", None] == Share("rounding", None, 0, 0, Decimal("4e-15"))
+
+
+@given(reasoning=st.integers(0, 1_000), output=st.integers(0, 1_000))
+def test_real_prices_leave_no_rounding(reasoning: int, output: int) -> None:
+    usage = Usage(1_000, output, cache_read_tokens=333, reasoning_tokens=reasoning)
+    shares = rows_of([(USER, 7)], usage, price(usage, model="claude-opus-5-5", at=AT), output={TEXT: 3})
+    assert "rounding" not in {share.kind for share in shares}
 
 
 def test_the_input_of_an_empty_request_goes_to_other() -> None:

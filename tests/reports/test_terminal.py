@@ -67,7 +67,7 @@ def test_without_any_price_the_cost_is_unknown_and_shares_are_of_tokens() -> Non
     text = str(Report([row(unpriced())]))
     assert text.startswith("1 request, 300 input tokens, 100 output tokens, cost unknown\n")
     assert cells(text, "By kind")["system"] == ["300", "0", "unknown", "75.0%"]
-    assert cells(text, "By tool: tokens")["grep"] == ["1", "0", "100", "0", "unknown", "25.0%"]
+    assert cells(text, "By tool: tokens")["grep"] == ["1", "0", "0", "0", "100", "unknown", "25.0%"]
     assert "of tokens" in text
     assert "$" not in text
 
@@ -101,9 +101,25 @@ def test_recorded_runs_without_requests_are_not_blamed_on_the_stack() -> None:
 
 def test_a_tool_shows_what_its_definition_its_calls_and_its_results_cost() -> None:
     tools = cells(str(searched()), "By tool: dollars")
-    assert tools["tool"] == ["calls", "definition", "written", "results", "cost", "of cost"]
-    assert tools["grep"] == ["1", "$0.00330", "$0.00030", "$0.03704", "$0.04064", "93.8%"]
+    assert tools["tool"] == ["called", "definition", "new results", "carried", "calls", "cost", "of cost"]
+    assert tools["grep"] == ["1", "$0.00330", "$0.03704", "$0", "$0.00030", "$0.04064", "93.8%"]
     assert tools["(no tool)"] == ["$0.00270", "6.2%"]
+
+
+def test_results_that_are_carried_along_are_told_from_new_ones_and_calls_are_both() -> None:
+    attempt = billed(
+        share("tool_result", "ls", 10, 0, "1"),
+        share("tool_result", "ls", 900, 0, "2", carried=True),
+        share("tool_call", "ls", 0, 5, "3"),
+        share("tool_call", "ls", 40, 0, "4", carried=True),
+    )
+    tools = cells(str(Report([row(attempt)])), "By tool")
+    assert tools["ls"] == ["0", "$0", "$1.00", "$2.00", "$7.00", "$10.00", "100.0%"]
+
+
+def test_what_texts_of_earlier_turns_cost_is_said() -> None:
+    attempt = billed(share("user_text", None, 10, 0, "1"), share("user_text", None, 10, 0, "2", carried=True))
+    assert "history  $2.000 for texts of earlier turns, sent once more" in str(Report([row(attempt)]))
 
 
 def test_every_kind_shows_its_tokens_its_cost_and_its_share() -> None:
@@ -125,7 +141,7 @@ def test_where_all_belongs_to_tools_there_is_no_row_for_the_rest() -> None:
 def test_a_definition_that_the_log_does_not_show_is_unknown_and_not_free() -> None:
     hidden = billed(share("unrecorded", None, 900, 0, "0.9"), share("tool_call", "ls", 0, 5, "0.1"))
     text = str(Report([row(hidden, format="codex")]))
-    assert cells(text, "By tool")["ls"] == ["0", "unknown", "$0.100", "$0", "$0.100", "10.0%"]
+    assert cells(text, "By tool")["ls"] == ["0", "unknown", "$0", "$0", "$0.100", "$0.100", "10.0%"]
     assert "unrecorded  billed, but not shown by the log" in text
 
 
@@ -166,7 +182,7 @@ def test_the_rest_is_added_up_in_one_row(top: int) -> None:
     name = f"({4 - top} more)"
     if rest:
         assert by_task[name] == [f"{4 - top}", "0", f"{10 * rest}", f"${rest}.00", percent(rest, 10)]
-        assert by_tool[name][2] == by_tool[name][4] == f"${rest}.00"
+        assert by_tool[name][4] == by_tool[name][5] == f"${rest}.00"
     else:
         assert "more)" not in text
 
@@ -197,7 +213,7 @@ def test_what_else_happened_is_told() -> None:
     facts = str(report).split("\n\n")[-1]
     assert facts.splitlines()[:-1] == [
         f"model       {MODEL} (1 task)",
-        "purpose     summarize (1 request)",
+        "purpose     summarize (1 request, $1.000)",
         "not billed  2 attempts, such as a refusal with 429",
         "cut         1,500 tokens, as counted here, before requests were sent",
         "fault       TrimHistory KeyError (3 times)",
@@ -206,6 +222,13 @@ def test_what_else_happened_is_told() -> None:
         "skipped     b: empty",
     ]
     assert facts.splitlines()[-1].startswith("prices      genai-prices ")
+
+
+def test_a_side_call_without_a_price_is_of_unknown_cost_and_the_rest_of_many_is_counted() -> None:
+    side = [billed(share("system", None, 5, 1, None), purpose=f"side {n}") for n in range(7)]
+    text = str(Report([row(*side)]))
+    assert "side 0 (1 request, cost unknown)" in text
+    assert "2 more, all of them in the JSON" in text
 
 
 def test_attempts_alone_are_a_report_too() -> None:

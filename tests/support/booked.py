@@ -13,9 +13,11 @@ from ctxkit.usage import Charge, Usage
 MODEL = "claude-sonnet-4-5"
 
 
-def share(kind: str, tool: str | None, read: int, written: int, usd: str | None) -> Share:
+def share(
+    kind: str, tool: str | None, read: int, written: int, usd: str | None, *, carried: bool = False
+) -> Share:
     """A share of a bill, its cost written as a decimal number."""
-    return Share(kind, tool, read, written, None if usd is None else Decimal(usd))
+    return Share(kind, tool, read, written, None if usd is None else Decimal(usd), carried)
 
 
 def billed(
