@@ -168,13 +168,15 @@ class _Run:
     def _id(self, recorded: RecordedRequest, answer: Sequence[Block]) -> str:
         """What stands for a request in every log that holds it, as after a resumed session.
 
-        It is told by when it was answered, what was answered and what that used; where the log has no times,
-        by its place in the run instead. Requests of one run are never taken for each other.
+        It is told by the provider's id of the answer, what was answered and what that used. Where the log has
+        no ids, the time stands for them, and where it has no times, the place in the run. Requests of one run
+        are never taken for each other.
         """
         usage = recorded.usage or Usage(None, None)
         place = (self.transcript.format, self.transcript.id, recorded.input_messages)
+        at = None if recorded.timestamp is None else recorded.timestamp.timestamp()
         what = (
-            place if recorded.timestamp is None else recorded.timestamp.timestamp(),
+            recorded.answer_id or at or place,
             (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
             [block.digest for block in answer],
         )

@@ -240,6 +240,15 @@ def test_sessions_that_overlap_are_counted_once() -> None:
     assert report.totals.input_tokens == 1_300
 
 
+def test_the_providers_id_of_an_answer_stands_for_it_whenever_it_was_logged() -> None:
+    first = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    once = used(1, 400, 30, timestamp=first, answer_id="msg_1")
+    again = used(1, 400, 30, timestamp=first.replace(hour=13), answer_id="msg_1")
+    other = used(1, 400, 30, timestamp=first, answer_id="msg_2")
+    rows = profile([run(once, id="a"), run(again, id="b"), run(other, id="c")]).tasks
+    assert [row.totals.requests for row in rows] == [1, 0, 1]
+
+
 def test_requests_that_only_look_alike_all_count() -> None:
     alike = [used(1, 10, 1), used(1, 10, 1)]
     assert profiled(run(*alike)).totals.requests == 2

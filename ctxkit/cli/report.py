@@ -16,8 +16,8 @@ from rich.text import Text
 from ctxkit.cli.output import JsonOption, OutputOption, emit
 from ctxkit.cli.tables import titled
 from ctxkit.keeping import By, GroupedReport, Ledger, grouped
-from ctxkit.ledger import Attempt, Totals
-from ctxkit.reports.content import SHOWN_ROWS, Content, content_of, dollars, percent, printable
+from ctxkit.ledger import Attempt
+from ctxkit.reports.content import SHOWN_ROWS, content_of, printable
 
 EXAMPLES = """Examples:
 
@@ -103,35 +103,11 @@ def _renderable(report: GroupedReport, paths: Sequence[Path], since: str | None,
     parts: list[RenderableType] = [Text(content.headline, style="bold")]
     if content.caveat:
         parts.append(Text(content.caveat, style="yellow"))
-    parts += _by_tool(content) if report.by == "tool" else _by_row(report, top)
-    facts = [fact for fact in content.facts if fact[0] != "model"]
-    return Group(*parts, Text(""), *(Text(f"{word}  {sentence}", style="dim") for word, sentence in facts))
-
-
-def _by_tool(content: Content) -> list[RenderableType]:
-    tables = (table for table in content.tables if table.columns[0] == "tool")
-    return [part for table in tables for part in titled(table.title, table.columns, table.rows)]
-
-
-def _by_row(report: GroupedReport, top: int) -> list[RenderableType]:
-    rows = [(row.id, row.totals) for row in report.tasks[:top]]
-    if rest := report.tasks[top:]:
-        together = Totals()
-        for row in rest:
-            together.merge(row.totals)
-        rows.append((f"({len(rest):,} more)", together))
-    columns = (report.by, "requests", "input", "cached", "output", "cost", "of cost")
-    cells = [(name, *_cells(totals, whole=report.totals)) for name, totals in rows]
-    return titled(f"By {report.by}: tokens and dollars", columns, cells)
-
-
-def _cells(totals: Totals, *, whole: Totals) -> tuple[str, ...]:
-    cost = totals.known_cost_usd
-    return (
-        f"{totals.requests:,}",
-        f"{totals.input_tokens:,}",
-        percent(totals.cache_read_tokens, totals.input_tokens),
-        f"{totals.output_tokens:,}",
-        dollars(cost, whole=whole.cost_usd),
-        "" if cost is None else percent(cost, whole.cost_usd),
-    )
+    parts += [
+        part
+        for table in content.tables
+        if report.by in ("task", table.columns[0])
+        for part in titled(table.title, table.columns, table.rows)
+    ]
+    facts = (Text(f"{word}  {sentence}", style="dim") for word, sentence in content.facts)
+    return Group(*parts, Text(""), *facts)

@@ -79,7 +79,7 @@ def content_of(report: Report, *, top: int = SHOWN_ROWS) -> Content:
     return Content(
         headline=_headline(report.tasks, totals),
         caveat=_caveat(totals),
-        tables=tuple(_Tables(report.tasks, totals, top).all()),
+        tables=tuple(_Tables(report.tasks, totals, top, report.by).all()),
         facts=tuple((word, printable(sentence)) for word, sentence in _facts(report, totals)),
     )
 
@@ -143,6 +143,7 @@ class _Tables:
     tasks: Sequence[TaskRow]
     totals: Totals
     top: int
+    by: str
 
     def all(self) -> Iterator[Table]:
         """Those that have something to say."""
@@ -150,8 +151,8 @@ class _Tables:
             yield self._by_kind()
         if any(tool for _, tool in self.totals.lines):
             yield self._by_tool()
-        if len(self.tasks) > 1 and self.totals.requests:
-            yield self._by_task()
+        if (len(self.tasks) > 1 or self.by != "task") and self.totals.requests and self.by != "tool":
+            yield self._by_row()
 
     @property
     def _priced(self) -> bool:
@@ -192,18 +193,20 @@ class _Tables:
         title = f"By tool: {unit} for definitions, results when new, results carried along, and calls"
         return Table(title, ("tool", "called", *TOOL_PARTS, "cost", self._share), tuple(rows))
 
-    def _by_task(self) -> Table:
-        dearest = sorted(
-            self.tasks, key=lambda row: (row.totals.cost_usd, row.totals.input_tokens), reverse=True
-        )
+    def _by_row(self) -> Table:
+        tasks = self.tasks
+        if self.by != "day":
+            tasks = sorted(
+                tasks, key=lambda row: (row.totals.cost_usd, row.totals.input_tokens), reverse=True
+            )
         rows = []
-        for name, group in _groups(dearest, self.top, name=lambda row: row.id):
+        for name, group in _groups(tasks, self.top, name=lambda row: row.id):
             totals = Totals()
             for row in group:
                 totals.merge(row.totals)
             rows.append((printable(name), *self._task_cells(totals)))
-        columns = ("task", "requests", "input", "cached", "output", "cost", self._share)
-        return Table("By task: tokens and dollars", columns, tuple(rows))
+        columns = (self.by, "requests", "input", "cached", "output", "cost", self._share)
+        return Table(f"By {self.by}: tokens and dollars", columns, tuple(rows))
 
     def _task_cells(self, totals: Totals) -> tuple[str, ...]:
         priced = totals.known_cost_usd is not None
@@ -235,8 +238,9 @@ class _Tables:
 
 
 def _facts(report: Report, totals: Totals) -> Iterator[tuple[str, str]]:
-    models = Counter(row.model or UNKNOWN for row in report.tasks if row.totals.requests)
-    yield from _most_common("model", models, "task")
+    if report.by == "task":
+        models = Counter(row.model or UNKNOWN for row in report.tasks if row.totals.requests)
+        yield from _most_common("model", models, "task")
     if totals.purposes.keys() - {"main"}:
         yield from _purposes(totals)
     if totals.history.cost_usd:

@@ -17,7 +17,7 @@ class TaskRow:
 
     Attributes:
         id: The task's path, or the recorded run's id.
-        format: `live`, or the reader that read the run.
+        format: `live`, `ledger`, or the reader that read the run.
         model: The model that answered most of its requests.
         totals: What it used, without the tasks nested in it.
         faults: How often a middleware failed, by middleware and exception.
@@ -43,10 +43,12 @@ class Report:
     Attributes:
         tasks: A row a task; the rows add up to `totals`.
         skipped: Parts of recorded runs that could not be read: `path`, `line`, `reason`.
+        by: What has a row: `task`, or in a ledger's report also `tool`, `model` or `day`.
     """
 
     tasks: Sequence[TaskRow]
     skipped: Sequence[Mapping[str, Any]] = ()
+    by: str = "task"
 
     @property
     def totals(self) -> Totals:

@@ -69,6 +69,7 @@ class Answer:
             stop_reason=self.stop_reason,
             timestamp=self.timestamp,
             output_known=self.stop_reason is not None,
+            answer_id=self.message_id,
         )
 
 

@@ -23,6 +23,7 @@ class RecordedRequest:
         timestamp: When it was answered, where the log has it.
         recorded_cost_usd: What the recorder says it cost, where it says so.
         output_known: `False` where the log's output tokens are a placeholder, as in Claude Code's files.
+        answer_id: The provider's id of the answer, where the log has it.
     """
 
     input_messages: int
@@ -32,6 +33,7 @@ class RecordedRequest:
     timestamp: datetime | None = None
     recorded_cost_usd: Decimal | None = None
     output_known: bool = True
+    answer_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

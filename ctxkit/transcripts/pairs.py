@@ -85,6 +85,7 @@ def _transcript(record: Mapping[str, Any], wire: AnswerReader, *, path: str, lin
         model=string(record.get("response_model")) or string(response.get("model")),
         stop_reason=string(record.get("stop_reason")) or wire.stop_reason(response),
         timestamp=moment(record.get("timestamp")),
+        answer_id=string(response.get("id")),
     )
     return Transcript(
         id=str(record.get("id") or line),

@@ -48,8 +48,10 @@ def ids(report: dict) -> list[str]:
 def test_by_task_is_what_is_shown_where_nothing_is_said(ctxkit, costs: Path) -> None:
     code, out, err = ctxkit("report", costs)
     assert (code, err) == (0, "")
-    assert out.startswith("3 requests, 300 input tokens, 30 output tokens, $4.250\n\nBy task")
-    assert [line.split()[0] for line in out.splitlines()[5:8]] == ["old", "fix-bug", "fix-bug"]
+    assert out.startswith("3 requests, 300 input tokens, 30 output tokens, $4.250\n\nBy kind")
+    assert "\nBy task: tokens and dollars\n" in out
+    rows = out[out.index("By task") :].splitlines()
+    assert [line.split()[0] for line in rows[3:6]] == ["old", "fix-bug", "fix-bug"]
     assert "70.6%" in out
 
 
