@@ -10,7 +10,8 @@ from ctxkit.cli.output import JsonOption, OutputOption, emit
 from ctxkit.cli.reading import nothing_readable, read_runs
 from ctxkit.profile import profile
 from ctxkit.reports.content import SHOWN_ROWS
-from ctxkit.reports.terminal import report_renderable
+from ctxkit.reports.doctor import content_of
+from ctxkit.reports.terminal import content_renderable, report_renderable
 from ctxkit.transcripts import Skipped, find_session_files
 
 EXAMPLES = """Examples:
@@ -18,6 +19,8 @@ EXAMPLES = """Examples:
 ctxkit profile
 
 ctxkit profile runs/ 'logs/*.jsonl' --top 5
+
+ctxkit profile runs/ --doctor
 
 ctxkit profile session.jsonl --json | jq .totals.cost_usd"""
 
@@ -37,6 +40,9 @@ def command(
         ),
     ] = None,
     *,
+    doctor: Annotated[
+        bool, typer.Option("--doctor", help="Tell which requests missed the prompt cache, and why.")
+    ] = False,
     json: JsonOption = False,
     output: OutputOption = None,
     top: Annotated[
@@ -48,12 +54,18 @@ def command(
     if not sources:
         raise typer.TyperException(NO_SESSIONS)
     skipped: list[Skipped] = []
-    report = profile(read_runs(sources, skipped), skipped=skipped)
+    report = profile(read_runs(sources, skipped), skipped=skipped, keep_attempts=doctor)
     if not report.tasks:
         raise typer.TyperException(nothing_readable(sources, skipped))
-    emit(
-        report.to_dict(),
-        renderable=lambda: report_renderable(report, top=top),
-        json=json,
-        output=output,
-    )
+    outcome = report.to_dict()
+    if doctor:
+        diagnosis = report.doctor()
+        outcome["doctor"] = diagnosis.to_list()
+        emit(
+            outcome,
+            renderable=lambda: content_renderable(content_of(diagnosis, top=top)),
+            json=json,
+            output=output,
+        )
+        return
+    emit(outcome, renderable=lambda: report_renderable(report, top=top), json=json, output=output)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxkit.ledger import Attempt, Totals, usd
 from ctxkit.money import price_list_version
+
+if TYPE_CHECKING:
+    from ctxkit.reports.doctor import Diagnosis
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,15 @@ class Report:
             "skipped": [dict(part) for part in self.skipped],
             "price_list": price_list_version(),
         }
+
+    def doctor(self) -> Diagnosis:
+        """Which requests paid again for what the prompt cache could have held, why, and what that cost.
+
+        Its rows must hold their attempts, as those of live tasks do.
+        """
+        from ctxkit.reports.doctor import Diagnosis
+
+        return Diagnosis.of(self)
 
     def __str__(self) -> str:
         from ctxkit.reports.terminal import report_text

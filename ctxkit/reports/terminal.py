@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from ctxkit.reports.content import SHOWN_ROWS, Table, content_of
+from ctxkit.reports.content import SHOWN_ROWS, Content, Table, content_of
 from ctxkit.reports.report import Report
 
 if TYPE_CHECKING:
@@ -49,11 +49,15 @@ def report_renderable(report: Report, *, top: int = SHOWN_ROWS) -> RenderableTyp
         report: Any report.
         top: How many tools and tasks get a row of their own, the dearest first.
     """
+    return content_renderable(content_of(report, top=top))
+
+
+def content_renderable(content: Content) -> RenderableType:
+    """What is to be said, as something that rich prints, in any width."""
     from rich.console import Group
     from rich.table import Table as Grid
     from rich.text import Text
 
-    content = content_of(report, top=top)
     parts: list[RenderableType] = [Text(content.headline, style="bold")]
     if content.caveat:
         parts.append(Text(content.caveat, style="yellow"))
