@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from ctxkit.cli.output import JsonOption, OutputOption, emit
+from ctxkit.cli.output import JsonOption, ReportOutputOption, emit, is_report_file
 from ctxkit.cli.reading import nothing_readable, read_runs
 from ctxkit.profile import profile
 from ctxkit.reports.content import SHOWN_ROWS
@@ -19,6 +20,8 @@ EXAMPLES = """Examples:
 ctxkit profile
 
 ctxkit profile runs/ 'logs/*.jsonl' --top 5
+
+ctxkit profile runs/ -o costs.html
 
 ctxkit profile runs/ --doctor
 
@@ -44,7 +47,7 @@ def command(
         bool, typer.Option("--doctor", help="Tell which requests missed the prompt cache, and why.")
     ] = False,
     json: JsonOption = False,
-    output: OutputOption = None,
+    output: ReportOutputOption = None,
     top: Annotated[
         int, typer.Option(min=1, metavar="N", help="Show so many tools and tasks, the dearest first.")
     ] = SHOWN_ROWS,
@@ -54,18 +57,14 @@ def command(
     if not sources:
         raise typer.TyperException(NO_SESSIONS)
     skipped: list[Skipped] = []
-    report = profile(read_runs(sources, skipped), skipped=skipped, keep_attempts=doctor)
+    keep_attempts = doctor or is_report_file(output)
+    report = profile(read_runs(sources, skipped), skipped=skipped, keep_attempts=keep_attempts)
     if not report.tasks:
         raise typer.TyperException(nothing_readable(sources, skipped))
     outcome = report.to_dict()
+    renderable = partial(report_renderable, report, top=top)
     if doctor:
         diagnosis = report.doctor()
         outcome["doctor"] = diagnosis.to_list()
-        emit(
-            outcome,
-            renderable=lambda: content_renderable(content_of(diagnosis, top=top)),
-            json=json,
-            output=output,
-        )
-        return
-    emit(outcome, renderable=lambda: report_renderable(report, top=top), json=json, output=output)
+        renderable = partial(content_renderable, content_of(diagnosis, top=top))
+    emit(outcome, renderable=renderable, json=json, output=output, report=report)

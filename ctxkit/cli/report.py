@@ -13,7 +13,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ctxkit.cli.output import JsonOption, OutputOption, emit
+from ctxkit.cli.output import JsonOption, ReportOutputOption, emit, is_report_file
 from ctxkit.cli.tables import titled
 from ctxkit.keeping import By, GroupedReport, Ledger, grouped
 from ctxkit.ledger import Attempt
@@ -43,7 +43,7 @@ def command(
     ] = None,
     by: Annotated[By, typer.Option(help="What gets a row.")] = "task",
     json: JsonOption = False,
-    output: OutputOption = None,
+    output: ReportOutputOption = None,
     top: Annotated[int, typer.Option(min=1, metavar="N", help="Show so many rows.")] = SHOWN_ROWS,
 ) -> None:
     """Tell what ledger files hold: what was used, and what it cost.
@@ -56,7 +56,7 @@ def command(
     for path in paths:
         if not path.is_file():
             raise typer.TyperException(f"{path}: no such file")
-    report = grouped(_booked(paths, start, task), by=by)
+    report = grouped(_booked(paths, start, task), by=by, keep_attempts=is_report_file(output))
     if task is not None and not report.tasks:
         raise typer.TyperException(_no_such_task(task, {one.task for one in _booked(paths, start, None)}))
     emit(
@@ -64,6 +64,7 @@ def command(
         renderable=lambda: _renderable(report, paths, since, top),
         json=json,
         output=output,
+        report=report,
     )
 
 

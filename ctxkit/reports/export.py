@@ -83,7 +83,8 @@ def write(report: Report, path: str | Path, *, rows: Literal["attempts", "shares
     spreadsheet would run as a formula gets an apostrophe in front. A lone surrogate becomes `?`.
 
     Args:
-        report: Its rows must hold their attempts: `profile(..., keep_attempts=True)`, `task.report()`.
+        report: Its rows must hold their attempts: `profile(..., keep_attempts=True)`, `task.report()`, or a
+            ledger's by task, model or day with `keep_attempts=True`.
         path: Ends in `.csv` or `.parquet`. A file of that name is replaced.
         rows: What gets a row. A share has the id of its attempt.
 
@@ -106,11 +107,13 @@ def write(report: Report, path: str | Path, *, rows: Literal["attempts", "shares
 
 
 def _attempts(report: Report) -> Sequence[Attempt]:
-    """Every attempt once, though it stand in several rows, as in a report by tool."""
+    """Every attempt once, though it may stand in several rows."""
     attempts = {attempt.id: attempt for row in report.tasks for attempt in row.attempts}
     totals = report.totals
     if not attempts and (totals.requests or totals.attempts_not_billed):
-        raise ConfigError("the report holds no attempts: make it with keep_attempts=True", option="report")
+        raise ConfigError(
+            "the report holds no attempts: make it with keep_attempts=True, and not by tool", option="report"
+        )
     return list(attempts.values())
 
 

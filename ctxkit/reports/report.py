@@ -81,6 +81,21 @@ class Report:
             "price_list": price_list_version(),
         }
 
+    def to_html(self) -> str:
+        """The report as a page of its own: a chart of costs, a timeline of the context, and the tables.
+
+        Its rows must hold their attempts, as those of live tasks do.
+        """
+        from ctxkit.reports.page import page
+
+        return page(self)
+
+    def to_folded(self) -> str:
+        """What every part cost, in millionths of a dollar, as folded stacks that flame-graph viewers read."""
+        from ctxkit.reports.cost_tree import folded
+
+        return folded(self)
+
     def doctor(self) -> Diagnosis:
         """Which requests paid again for what the prompt cache could have held, why, and what that cost.
 

@@ -105,6 +105,39 @@ def test_a_file_gets_text_or_json_by_its_name(ctxkit, runs: Path, tmp_path: Path
     assert json.loads(data.read_text())["totals"]["requests"] == 3
 
 
+@pytest.mark.parametrize(
+    ("ending", "start"),
+    [("html", "<!doctype html>"), ("folded", "one;turn"), ("csv", "id,task,"), ("CSV", "id,task,")],
+)
+def test_a_report_is_written_by_the_ending_of_its_file(
+    ctxkit, runs: Path, tmp_path: Path, ending: str, start: str
+) -> None:
+    file = tmp_path / f"report.{ending}"
+    assert ctxkit("profile", runs, "-o", file) == (0, "", "")
+    assert file.read_text().startswith(start)
+
+
+def test_a_page_and_json_can_be_had_at_once(ctxkit, runs: Path, tmp_path: Path) -> None:
+    code, out, _ = ctxkit("profile", runs, "--json", "-o", tmp_path / "report.html")
+    assert (code, json.loads(out)["totals"]["requests"]) == (0, 3)
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_page_that_cannot_be_written_is_said_in_one_line(ctxkit, runs: Path, tmp_path: Path) -> None:
+    code, _, err = ctxkit("profile", runs, "-o", tmp_path / "gone" / "report.html")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "can't be written" in err
+
+
+def test_parquet_without_its_library_names_the_extra(
+    ctxkit, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = ctxkit("profile", runs, "-o", tmp_path / "costs.parquet")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "ctxkit[parquet]" in err
+
+
 def test_json_is_printed_and_written_where_both_are_asked_for(ctxkit, runs: Path, tmp_path: Path) -> None:
     file = tmp_path / "report"
     code, out, _ = ctxkit("profile", runs, "--json", "-o", file)
