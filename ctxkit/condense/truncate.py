@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from ctxkit.condense.base import CALL_AGAIN
 from ctxkit.errors import ConfigError
 from ctxkit.tokens import Counter, counter_for, head, tail
 
@@ -37,7 +38,7 @@ ERROR = re.compile(
 )
 
 
-def truncate(text: str, *, max_tokens: int, counter: Counter | None = None) -> str:
+def truncate(text: str, *, max_tokens: int, counter: Counter | None = None, how: str = CALL_AGAIN) -> str:
     """Shorten a text to a number of tokens: its start, its end and the lines that look like errors stay.
 
     The same text and limit give the same result, a result is never over the limit, and one that is short
@@ -48,6 +49,7 @@ def truncate(text: str, *, max_tokens: int, counter: Counter | None = None) -> s
         text: Anything, in any length.
         max_tokens: The most tokens of the result.
         counter: Counts and cuts; OpenAI's `o200k_base` where left out.
+        how: How the model gets at the rest, as the end of a sentence.
 
     Raises:
         ConfigError: `max_tokens` is below 100, too few to say what was left out.
@@ -59,10 +61,10 @@ def truncate(text: str, *, max_tokens: int, counter: Counter | None = None) -> s
     counter = counter or counter_for(None)
     if len(head(text, max_tokens, counter)) == len(text):
         return text
-    return _cut(text, max_tokens, counter)
+    return _cut(text, max_tokens, counter, how)
 
 
-def _cut(text: str, max_tokens: int, counter: Counter) -> str:
+def _cut(text: str, max_tokens: int, counter: Counter, how: str) -> str:
     tokens_per_char = _tokens_per_char(text, counter)
     candidates: list[_Line] | None = None
     budget = max_tokens - MARKER_TOKENS
@@ -76,7 +78,7 @@ def _cut(text: str, max_tokens: int, counter: Counter) -> str:
         errors, used = _chosen(candidates, for_errors, counter)
         # What the errors leave of their share goes to the start.
         start = _to_line_end(head(text[:stop], budget - for_end - used, counter))
-        made = _assembled(text, start, errors, end, tokens_per_char)
+        made = _assembled(text, start, errors, end, tokens_per_char, how)
         over = counter.count(made) - max_tokens
         if over <= 0:
             return made
@@ -84,23 +86,23 @@ def _cut(text: str, max_tokens: int, counter: Counter) -> str:
     return head(text, max_tokens, counter)
 
 
-def _assembled(text: str, start: str, errors: list[_Line], end: str, tokens_per_char: float) -> str:
+def _assembled(text: str, start: str, errors: list[_Line], end: str, tokens_per_char: float, how: str) -> str:
     stop = len(text) - len(end)
     errors = [line for line in errors if line.position + len(line.text) > len(start)]
     hidden = stop - len(start) - sum(len(line.text) for line in errors)
     lines = text.count("\n", len(start), stop) - sum(line.whole for line in errors)
-    marker = _marker(lines, max(1, round(hidden * tokens_per_char)), with_errors=bool(errors))
+    marker = _marker(lines, max(1, round(hidden * tokens_per_char)), how, with_errors=bool(errors))
     found = "".join(f"{line.text}\n" for line in errors)
     closing = "[... end of those lines ...]\n" if errors else ""
     return f"{start}{_break(start)}{marker}\n{found}{closing}{end}"
 
 
-def _marker(lines: int, tokens: int, *, with_errors: bool) -> str:
+def _marker(lines: int, tokens: int, how: str, *, with_errors: bool) -> str:
     what = f"{lines:,} lines (about {tokens:,} tokens)" if lines > 1 else f"about {tokens:,} tokens"
     tail_note = "; lines of it that look like errors follow" if with_errors else ""
     return (
         f"[... {what} of this result left out here to save space; the tool's result was complete: "
-        f"call it again with a narrower question for the rest{tail_note} ...]"
+        f"{how}{tail_note} ...]"
     )
 
 
