@@ -42,6 +42,9 @@ MEMORY = 0.995
 OUTLIER_SDS = 6.0
 REOPENED_CONSTANT_SD = 400.0
 
+# No tokenizer makes so much less of a text than the local one, whatever a few odd answers taught.
+LEAST_SHARE = 0.5
+
 # How wide a band is, in standard deviations, and how wide while few observations stand behind it.
 BAND_SDS = 2.0
 EARLY_BAND_SDS = 3.0
@@ -233,10 +236,11 @@ class Calibration:
         mean, sd = belief.predict(new)
         sds = BAND_SDS if evidence.weight >= EARLY_WEIGHT else EARLY_BAND_SDS
         width = 0.0 if view.is_reported else sds * sd
-        total = max(0, round(before + new.tokens + mean))
+        learned = before + new.tokens + mean
+        total = max(0, round(learned), round(before + LEAST_SHARE * new.tokens))
         return TokenCount(
             total=total,
-            low=max(0, floor(total - width)),
+            low=max(0, floor(min(total, learned) - width)),
             high=ceil(total + width),
             by_kind=split_by_kind(total, view.shape),
             source=_source(view, evidence),

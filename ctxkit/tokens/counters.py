@@ -66,7 +66,7 @@ class Counters:
             if self._is_usable(tokenization.claude):
                 return self._ctok(tokenization.claude, base, exact=tokenization.own)
             return _claude("v3" if tokenization.claude == "v3" else "v4.7", base)
-        return base if tokenization.scale == 1 else _scaled(tokenization, base)
+        return base
 
     def _encoding(self, tokenization: Tokenization) -> EncodingCounter:
         return EncodingCounter(tokenization.encoding, engine=self._engine, exact=tokenization.own)
@@ -116,11 +116,6 @@ class Counters:
 
 def _claude(vocabulary: Vocabulary, base: Counter) -> ScaledCounter:
     return ScaledCounter(base, partial(claude_ratio, vocabulary=vocabulary), name=f"claude-{vocabulary}")
-
-
-def _scaled(tokenization: Tokenization, base: Counter) -> ScaledCounter:
-    name = f"{tokenization.encoding}*{tokenization.scale}"
-    return ScaledCounter(base, lambda text: tokenization.scale, name=name)
 
 
 def _nothing(name: str) -> NoReturn:

@@ -23,14 +23,12 @@ class Tokenization:
     Attributes:
         encoding: OpenAI's encoding that is the model's own or comes nearest.
         claude: The tokenizer family of a Claude model; `None` for all others.
-        scale: What a count in `encoding` is multiplied by, where the kind of text makes no difference.
         own: Whether `encoding`, or `claude` where there is one, is known to be the model's own tokenizer.
         source: Where that is known from.
     """
 
     encoding: EncodingName = "o200k_base"
     claude: ClaudeFamily | None = None
-    scale: float = 1.0
     own: bool = False
     source: str = "nothing is published, so OpenAI's newest encoding is taken as it is"
 
@@ -52,7 +50,7 @@ _RULES: tuple[tuple[str, Tokenization], ...] = (
     ),
     (
         r"(?<![a-z])gemini",
-        Tokenization(scale=1.08, source="the constants of ai-tokenizer 1.0.6, read on 2026-11-30"),
+        Tokenization(source="81 recorded requests without tools, which o200k_base hits, read on 2026-11-30"),
     ),
 )
 _CLAUDE = r"(?<![a-z])claude(?![a-z])"

@@ -219,6 +219,19 @@ def test_another_count_for_the_same_prompt_is_learned_and_takes_its_place() -> N
     assert [row.observations for row in calibration.show()] == [2]
 
 
+def test_a_few_odd_answers_never_make_a_long_prompt_count_as_nothing() -> None:
+    """Some providers leave a part of a prompt out of one report and not out of the next."""
+    calibration, pick = calibration_of(), random.Random(7)
+    prompts = [
+        prompt_of(user(" ".join(pick.choices(WORDS, k=words))), model="nobody-1") for words in (300, 320, 340)
+    ]
+    for prompt in prompts[:2]:
+        calibration.observe(prompt, usage(10))
+    count = calibration.count(prompts[2])
+    assert local(prompts[2]) // 2 <= count.total
+    assert count.low < count.total
+
+
 def test_an_image_that_is_new_widens_the_band() -> None:
     calibration, histories = calibration_of(), Histories()
     calibration.observe(prompt_of(user("one"), histories=histories), usage(20))
