@@ -29,6 +29,9 @@ nightly: $(VENV)/.ready
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/count_speed.py
+	$(BIN)/python benchmarks/cut_speed.py
+	$(BIN)/python benchmarks/count_accuracy.py
+	$(BIN)/python benchmarks/billing_truth.py
 
 # Each peer in an environment of its own, as benchmarks/peers/NAME.txt says.
 peers: $(patsubst benchmarks/peers/%.txt,.peers/%/.ready,$(wildcard benchmarks/peers/*.txt))
