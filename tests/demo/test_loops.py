@@ -35,7 +35,7 @@ ANTHROPIC = Sdk(
     as_anthropic(RUN, model=CLAUDE),
 )
 OPENAI = Sdk(openai_loop, lambda url: openai.OpenAI(base_url=f"{url}/v1", api_key="none"), RUN)
-STACKS = {"plain": ctxkit.observe(), "wrapped": ctxkit.balanced(max_tokens=1_000)}
+STACKS = {"plain": ctxkit.observe(), "wrapped": ctxkit.balanced(max_tokens=1_200)}
 
 
 @dataclass
