@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
+from math import ceil
 
 from ctxkit.ledger import BlockCost, block_costs
 from ctxkit.reports.content import printable
 from ctxkit.reports.report import Report
 
-# A part below this share of the whole is merged with its like: nobody could see it.
-VISIBLE_SHARE = 1 / 4_000
+# A part below this share of what it is a part of is merged with its like: nobody could see it.
+VISIBLE_SHARE = 1 / 2_000
+# The turns of a longer task stand in so many groups, so that each can be seen.
+GROUPS = 100
 MERGED = "(small ones)"
 ROUNDING = "rounding"
 MICRO = Decimal(1_000_000)
@@ -46,17 +49,19 @@ def cost_tree(report: Report) -> Node:
     """The bill of a report whose rows hold their attempts."""
     root = Node()
     for row in report.tasks:
-        for cost in block_costs(row.attempts):
+        costs = block_costs(row.attempts)
+        group = ceil(max((cost.turn or 0 for cost in costs), default=0) / GROUPS)
+        for cost in costs:
             tokens = cost.new_tokens + cost.carried_tokens + cost.output_tokens
-            root.add(_path(cost), cost.cost_usd or Decimal(0), tokens)
+            root.add(_path(cost, group), cost.cost_usd or Decimal(0), tokens)
     return root
 
 
-def visible(node: Node, *, whole: Node) -> Iterator[tuple[str, Node]]:
+def visible(node: Node) -> Iterator[tuple[str, Node]]:
     """The children of a node that can be seen, the others merged into one; they add up to what there is."""
     rest = Node()
     merged = 0
-    least_usd, least_tokens = whole.usd * Decimal(VISIBLE_SHARE), whole.tokens * VISIBLE_SHARE
+    least_usd, least_tokens = node.usd * Decimal(VISIBLE_SHARE), node.tokens * VISIBLE_SHARE
     for name, child in node.children.items():
         if child.usd > least_usd or child.tokens > least_tokens:
             yield name, child
@@ -79,10 +84,20 @@ def folded(report: Report) -> str:
     return "".join(f"{name} {micro}\n" for name, micro in lines if micro)
 
 
-def _path(cost: BlockCost) -> tuple[str, ...]:
-    turn = "(no turn)" if cost.turn is None else f"turn {cost.turn}"
-    names = (cost.task, turn, cost.kind.replace("_", " "), cost.tool, cost.call_id)
+def _path(cost: BlockCost, group: int) -> tuple[str, ...]:
+    kind = cost.kind.replace("_", " ")
+    names = (cost.task, *_turn(cost.turn, group), kind, cost.tool, cost.call_id)
     return tuple(printable(name) for name in names if name)
+
+
+def _turn(turn: int | None, group: int) -> tuple[str, ...]:
+    """The turn, within so many turns where there are many."""
+    if turn is None:
+        return ("(no turn)",)
+    if group == 1:
+        return (f"turn {turn}",)
+    first = (turn - 1) // group * group + 1
+    return (f"turns {first} to {first + group - 1}", f"turn {turn}")
 
 
 def _leaves(node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Decimal]]:

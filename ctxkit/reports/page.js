@@ -9,7 +9,7 @@
   tree.parent.forEach((parent, index) => { if (parent >= 0) children[parent].push(index); });
   const icicle = byId("icicle");
   const unit = byId("unit");
-  const ROW = 28, ROWS = 6;
+  const ROW = 28, ROWS = 7;
   // Eight colours that stay apart for colour-blind readers.
   const COLOURS = ["#88ccee", "#ddcc77", "#cc99bb", "#77bb99", "#ee9988", "#aabbdd", "#bbcc66", "#d9c2a5"];
   let shown = 0;

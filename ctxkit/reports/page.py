@@ -59,7 +59,7 @@ def _columns(root: Node) -> dict[str, Any]:
         index = len(rows)
         amount = int(node.usd.scaleb(DECIMAL_PLACES))
         rows.append((parent, names.setdefault(name, len(names)), amount, node.tokens))
-        for child_name, child in visible(node, whole=root):
+        for child_name, child in visible(node):
             place(index, child_name, child)
 
     place(-1, "everything", root)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from ctxkit.ledger import Attempt
+from ctxkit.ledger.sent import Placed, Sent
 from ctxkit.reports import Report
 from ctxkit.reports.cost_tree import MERGED, Node, cost_tree, folded, visible
 from support.booked import billed, row, share
@@ -50,16 +51,35 @@ def test_what_nobody_could_see_is_merged_and_nothing_is_lost() -> None:
     for number in range(10_000):
         root.add([f"call {number}"], Decimal("0.001"), 1)
     root.add(["large"], Decimal(5), 100)
-    shown = dict(visible(root, whole=root))
+    shown = dict(visible(root))
     assert set(shown) == {"large", MERGED}
     assert sum(node.usd for node in shown.values()) == root.usd
     assert sum(node.tokens for node in shown.values()) == root.tokens
 
 
+def test_the_turns_of_a_long_task_stand_in_groups() -> None:
+    """So that each part of a session of thousands of turns can be seen."""
+    parts = [replace(billed(share("system", None, 1, 0, "0.01")), turn=turn) for turn in (1, 3, 4, 250)]
+    placed = [Placed("system", None, None, f"{number}", 1) for number in range(4)]
+    booked = [
+        replace(
+            part,
+            task="long",
+            id=f"{number}",
+            sent=Sent(f"{number - 1}" if number else None, 0, 0, (placed[number],), 1),
+        )
+        for number, part in enumerate(parts)
+    ]
+    root = cost_tree(Report([replace(row(*booked, id="long"), attempts=booked)]))
+    (long,) = root.children.values()
+    assert list(long.children) == ["turns 1 to 3", "turns 4 to 6", "turns 250 to 252"]
+    assert set(long.children["turns 1 to 3"].children) == {"turn 1", "turn 3"}
+
+
 def test_what_has_no_price_is_shown_by_its_tokens() -> None:
     root = Node()
     root.add(["a"], Decimal(0), 10)
-    assert [name for name, _ in visible(root, whole=root)] == ["a"]
+    assert [name for name, _ in visible(root)] == ["a"]
 
 
 def test_folded_stacks_add_up_to_whole_millionths() -> None:
