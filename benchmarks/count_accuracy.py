@@ -106,6 +106,8 @@ def _record(file: str, row: Mapping[str, Any]) -> Record | None:
     truth = _reported(row, wire)
     if not truth:
         return None
+    # A payload that was cut out of the record was billed, too.
+    media = media or '"$blob"' in json.dumps(row["request"])
     body = {"model": row["model"], **row["request"]}
     record = Record(
         file=file,

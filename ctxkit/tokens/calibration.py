@@ -13,7 +13,8 @@ from math import ceil, floor, sqrt
 from typing import Any, NamedTuple, Protocol
 
 from ctxkit.messages import Prompt, Turn
-from ctxkit.tokens.blocks import BlockCounter, block_counter_for
+from ctxkit.tokens.blocks import COUNTED_CHARS, BlockCounter, block_counter_for
+from ctxkit.tokens.ctok_counter import EXACT_CHARS
 from ctxkit.tokens.estimate import (
     FAMILY_MARK,
     FEATURES,
@@ -151,6 +152,13 @@ class _View(NamedTuple):
     shape: Shape
     whole: Sample
     anchor: _Anchor | None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether a text is so long that its tokenizer saw only parts of it."""
+        limit = EXACT_CHARS if self.key.counter.startswith("ctok") else COUNTED_CHARS
+        turns = (self.last, *self.last.ancestors())
+        return any(len(block.text) > limit for turn in turns for block in turn.blocks)
 
     @property
     def is_reported(self) -> bool:
@@ -357,7 +365,7 @@ def _source(view: _View, evidence: Evidence) -> Source:
         return "reported"
     if evidence.observations:
         return "calibrated"
-    simple = not view.whole.unsure and "tool_definition" not in view.shape.numbers
+    simple = not view.whole.unsure and "tool_definition" not in view.shape.numbers and not view.sampled
     return "exact" if simple and trust_of(view.key.model, view.key.counter) is OWN else "estimated"
 
 

@@ -50,7 +50,7 @@ _RULES: tuple[tuple[str, Tokenization], ...] = (
     ),
     (
         r"(?<![a-z])gemini",
-        Tokenization(source="81 recorded requests without tools, which o200k_base hits, read on 2026-11-30"),
+        Tokenization(source="81 recorded requests without tools, two of them large, read on 2026-11-30"),
     ),
 )
 _CLAUDE = r"(?<![a-z])claude(?![a-z])"

@@ -13,8 +13,10 @@ import pytest
 from ctxkit.messages import Histories, Prompt
 from ctxkit.tokens.blocks import BlockCounter
 from ctxkit.tokens.calibration import Calibration, Change
+from ctxkit.tokens.counters import FunctionCounter
 from ctxkit.tokens.estimate import Evidence
 from ctxkit.tokens.shape import shape_of
+from ctxkit.tokens.structure import structure_for
 from ctxkit.usage import Usage
 from ctxkit.wire import READERS
 
@@ -304,6 +306,21 @@ def test_each_count_says_how_it_was_made() -> None:
     assert calibration.count(prompt_of(user("one"), model="grok-4", wire="openai_chat")).source == "estimated"
     calibration.observe(text, usage(8))
     assert calibration.count(prompt_of(user("two"), model="gpt-5", wire="openai_chat")).source == "calibrated"
+
+
+@pytest.mark.parametrize(
+    ("counter", "model", "wire", "chars"),
+    [
+        ("ctok-v3", "claude-opus-4-5", "anthropic_messages", 16_000),
+        ("o200k_base", "gpt-5", "openai_chat", 1_000_000),
+    ],
+)
+def test_a_text_that_was_only_sampled_is_not_exact(counter: str, model: str, wire: str, chars: int) -> None:
+    letters = FunctionCounter(len, name=counter, exact=True)
+    local = BlockCounter(letters, structure_for(model, wire))
+    calibration = Calibration(counter_of=lambda prompt: local)
+    for length, source in ((chars, "exact"), (chars + 1, "estimated")):
+        assert calibration.count(prompt_of(user("x" * length), model=model, wire=wire)).source == source
 
 
 def test_an_unknown_model_has_a_wider_band_than_one_whose_tokenizer_is_known() -> None:
