@@ -242,7 +242,7 @@ def test_a_long_description_is_found_with_what_it_takes() -> None:
     long = tool("a", {"b": {"type": "string", "description": text}}, description=text)
     found = bloat_of(long, "description")
     assert {where for where, _ in found} == {"description", "schema.properties.b.description"}
-    assert all(100 < tokens < 200 for _, tokens in found)
+    assert all(100 < tokens < 250 for _, tokens in found)
     assert bloat_of(short, "description") == []
 
 

@@ -74,5 +74,9 @@ def test_a_module_is_there_without_an_import_of_its_own() -> None:
     assert "ctxkit.condense" in modules
 
 
+def test_a_module_is_given_as_it_is() -> None:
+    assert ctxkit.__getattr__("condense") is sys.modules["ctxkit.condense"]
+
+
 def test_what_there_is_can_be_listed() -> None:
     assert set(ctxkit.__all__) <= set(dir(ctxkit))

@@ -189,8 +189,8 @@ def test_a_last_answer_that_is_left_midway_has_used_what_was_held_back(
 def test_a_last_request_that_failed_is_tried_again_where_it_still_fits(
     lost: Answer, task: ctxkit.Task
 ) -> None:
-    limit = finishing(max_requests=2, max_tokens=4_000, finish_tokens=100)
     request = asked("word " * 3_000)
+    limit = finishing(max_requests=2, max_tokens=CALIBRATION.count(request).total + 1_000, finish_tokens=100)
     with pytest.raises(ModelCallFailed):
         send(limit, lost, request)
     if lost.status == 429:

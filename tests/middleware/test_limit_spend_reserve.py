@@ -53,9 +53,11 @@ def test_a_prompt_is_foreseen_in_the_cache_as_far_as_the_last_answer_proves(
 
 
 def test_another_conversation_has_nothing_in_the_cache(task: ctxkit.Task) -> None:
-    limit = ctxkit.LimitSpend(max_cost_usd="0.006")
+    other = asked("other " * 2_001)
+    almost = Decimal(2 * size(other) - 1) / 1_000_000
+    limit = ctxkit.LimitSpend(max_cost_usd=Decimal("0.002") + almost)
     ask(limit, ScriptedModel([used(10_000, 0, cache_read_tokens=10_000)]), asked("word " * 2_000))
-    assert refused(limit, asked("other " * 2_001)).spent == Decimal("0.002")
+    assert refused(limit, other).spent == Decimal("0.002")
 
 
 def test_an_answer_that_nobody_was_asked_for_says_nothing_about_the_cache(task: ctxkit.Task) -> None:

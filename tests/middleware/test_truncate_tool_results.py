@@ -222,6 +222,11 @@ def test_a_text_that_is_too_long_to_be_counted_whole_is_within_its_limit_all_the
     assert COUNT(block.text) <= limit
 
 
+def test_a_long_text_of_few_tokens_stays_as_it_is() -> None:
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, ["-" * 1_000_001]))
+    assert sent(ctxkit.TruncateToolResults(max_tokens=200_000), request) is request
+
+
 def test_the_models_own_encoding_counts() -> None:
     """A text that the two encodings count differently, in one history that both models are asked about."""
     text, histories = "多语言文本处理" * 200, Histories()
