@@ -96,7 +96,7 @@ def _misses(known: dict[str, Attempt]) -> Iterator[Miss]:
         # What was taken out of the prompt could not have been read again.
         missed = min(could, usage.input_tokens) - usage.cache_read_tokens
         if missed > max(BOUNDARY, BOUNDARY_SHARE * could):
-            cause, reason = _cause(before, attempt)
+            cause, reason = _cause(before, attempt, could)
             change = sent.change if cause not in ("expired", "no_breakpoint", "unknown") else None
             yield Miss(
                 attempt=attempt.id,
@@ -124,19 +124,40 @@ def _cached_by(before: Attempt, usage: Usage) -> int:
     return could if could >= SMALLEST_PREFIX else 0
 
 
-def _cause(before: Attempt, attempt: Attempt) -> tuple[MissCause, str]:
+def _cause(before: Attempt, attempt: Attempt, could: int) -> tuple[MissCause, str]:
+    """Why a prefix was not reused; the provider's own word comes first, where it tells of a change."""
     change = attempt.sent.change if attempt.sent is not None else None
+    told = attempt.miss_reason or ""
+    told_change = told.endswith("_changed") or told == "context_compacted"
     if change is not None and change.by != "unknown":
-        return change.by, change.reason
+        if told_change or not _lost_what_was_kept(before, attempt, could) or not _expired(before, attempt):
+            return change.by, change.reason
+    elif told_change:
+        return "model" if told == "model_changed" else "caller", f"the provider says {told}"
     usage = before.usage
     if before.wire in MARKED and usage is not None and not usage.cache_read_tokens + usage.cache_write_tokens:
         return "no_breakpoint", "the request before marked no place up to which its prompt is cached"
-    lifetime = _lifetime(before)
-    gap = attempt.started - before.started
-    if lifetime and before.started and gap > lifetime:
-        return "expired", f"{_spoken(gap)} after the request before, which was kept for {_spoken(lifetime)}"
+    if lifetime := _expired(before, attempt):
+        gap = _spoken(attempt.started - before.started)
+        return "expired", f"{gap} after the request before, which was kept for {_spoken(lifetime)}"
     without = "" if before.started else "; it may have expired, as the log does not say when it was sent"
     return "unknown", f"nothing differed, and the cache was not read all the same{without}"
+
+
+def _lost_what_was_kept(before: Attempt, attempt: Attempt, could: int) -> bool:
+    """Whether even the beginning that did not change was not read."""
+    sent, usage = attempt.sent, attempt.usage
+    if sent is None or usage is None or before.sent is None or not before.sent.tokens:
+        return False
+    kept = could * sent.kept_tokens / before.sent.tokens
+    return usage.cache_read_tokens < kept / 2 and kept >= SMALLEST_PREFIX
+
+
+def _expired(before: Attempt, attempt: Attempt) -> int | None:
+    """The lifetime that was over when a request came, in seconds; `None` where that can't be said."""
+    lifetime = _lifetime(before)
+    over = lifetime is not None and before.started and attempt.started - before.started > lifetime
+    return lifetime if over else None
 
 
 def _lifetime(before: Attempt) -> int | None:

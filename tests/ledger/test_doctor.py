@@ -154,6 +154,33 @@ def test_what_was_taken_out_of_the_prompt_could_not_be_read() -> None:
     assert diagnose([FIRST, attempt("b", "a", read(4_900, of=5_000), change=changed("caller"))]) == []
 
 
+@pytest.mark.parametrize(("seconds", "cause"), [(60, "caller"), (7_200, "expired")])
+def test_a_change_at_the_end_is_not_to_blame_where_a_pause_was_too_long(seconds: int, cause: str) -> None:
+    later = attempt("b", "a", written(10_500), change=changed("caller"), started=NOON + seconds)
+    assert later.sent is not None
+    later = replace(later, sent=replace(later.sent, kept=9, kept_tokens=9_900))
+    assert only(FIRST, later).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("told", "cause"),
+    [
+        ("tools_changed", "caller"),
+        ("model_changed", "model"),
+        ("context_compacted", "caller"),
+        ("unavailable", "expired"),
+    ],
+)
+def test_the_providers_own_word_wins_where_it_tells_of_a_change(told: str, cause: str) -> None:
+    miss = only(FIRST, attempt("b", "a", written(10_500), started=NOON + 7_200, miss_reason=told))
+    assert (miss.cause, miss.told) == (cause, told)
+
+
+def test_a_request_that_held_nothing_is_no_prefix() -> None:
+    empty = replace(FIRST, sent=replace(FIRST.sent, tokens=0)) if FIRST.sent else FIRST
+    assert only(empty, attempt("b", "a", written(10_500), change=changed("caller"))).cause == "caller"
+
+
 def test_a_change_that_nobody_can_name_is_judged_by_the_rest() -> None:
     miss = only(FIRST, attempt("b", "a", written(9_000), change=changed("unknown"), started=NOON + 400))
     assert (miss.cause, miss.block) == ("expired", None)
