@@ -86,37 +86,39 @@
     canvas.height = high * scale;
     const pen = canvas.getContext("2d");
     pen.scale(scale, scale);
+    const paint = Object.fromEntries([...PARTS, "missed", "faint", "ink"].map((word) => [word, theme(word)]));
     const step = Math.min(wide / Math.max(count, 1), 24);
     const bar = Math.max(step - (step > 4 ? 1 : 0), 0.5);
     for (let index = 0; index < count; index++) {
       let base = high;
       for (const part of PARTS) {
         const tall = (high - top) * line[part][index] / tallest;
-        pen.fillStyle = theme(part);
+        pen.fillStyle = paint[part];
         pen.fillRect(index * step, base - tall, bar, tall);
         base -= tall;
       }
       if (line.missed[index]) {
-        pen.fillStyle = theme("missed");
+        pen.fillStyle = paint.missed;
         pen.beginPath();
         pen.arc(index * step + bar / 2, Math.max(base - 6, 5), Math.max(Math.min(bar / 2, 4), 2), 0, 7);
         pen.fill();
       }
       if (line.retry[index] || line.names[line.purpose[index]] !== "main") {
-        pen.strokeStyle = theme("faint");
+        pen.strokeStyle = paint.faint;
         pen.lineWidth = 1.5;
+        pen.setLineDash(line.retry[index] ? [3, 2] : []);
         pen.strokeRect(index * step + 0.75, base, Math.max(bar - 1.5, 0.5), high - base);
+        pen.setLineDash([]);
       }
       if (index === pointed) {
-        pen.strokeStyle = theme("ink");
+        pen.strokeStyle = paint.ink;
         pen.strokeRect(index * step, 0.5, bar, high - 1);
       }
     }
-    pen.fillStyle = theme("faint");
+    pen.fillStyle = paint.faint;
     pen.font = "12px system-ui, sans-serif";
     pen.textAlign = "right";
     pen.fillText(tallest.toLocaleString("en") + " tokens", wide - 4, 12);
-    return step;
   }
 
   function point(index) {
