@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from ctxkit.ledger import Attempt, Decision, Totals
+from ctxkit.ledger import Attempt, Decision, Reuse, Totals
 from ctxkit.reports import Report, TaskRow
 
 S = TypeVar("S")
@@ -33,6 +33,7 @@ class Task:
         attempts: Its own last attempts, oldest first, at most 10,000.
         children: The tasks that were started in it.
         faults: How often a middleware failed in it, by middleware and exception.
+        reused: What was saved by giving earlier results again, by tool.
     """
 
     def __init__(self, name: str, parent: Task | None = None) -> None:
@@ -43,6 +44,7 @@ class Task:
         self.children: list[Task] = []
         self._decisions: dict[Decision, None] = {}
         self.faults: Counter[str] = Counter()
+        self.reused: dict[str, Reuse] = {}
         self._memory: dict[Hashable, object] = {}
         self._lock = threading.Lock()
 
@@ -76,6 +78,11 @@ class Task:
             self.faults[where] += 1
             return self.faults[where] == 1
 
+    def book_reuse(self, tool: str, seconds: float) -> None:
+        """Count an earlier result of a tool that was given again, and how long its run took."""
+        with self._lock:
+            self.reused[tool] = self.reused.get(tool, Reuse()).more(seconds)
+
     def memory(self, key: Hashable, make: Callable[[], S]) -> S:
         """What a middleware remembers about this task, made on first use."""
         with self._lock:
@@ -97,10 +104,10 @@ class Task:
             totals = Totals()
             totals.merge(self.totals)
             models = Counter(attempt.model for attempt in self.attempts if attempt.model)
-            faults = dict(self.faults)
+            faults, reused = dict(self.faults), dict(self.reused)
             attempts = tuple(self.attempts)
         model = models.most_common(1)[0][0] if models else None
-        return TaskRow(self.path, "live", model, totals, faults=faults, attempts=attempts)
+        return TaskRow(self.path, "live", model, totals, faults=faults, reused=reused, attempts=attempts)
 
 
 # Where attempts go when no task is running.

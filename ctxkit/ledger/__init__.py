@@ -5,6 +5,7 @@ from ctxkit.ledger.attribution import UNRECORDED, attribute
 from ctxkit.ledger.block_costs import BlockCost, block_costs
 from ctxkit.ledger.compare import Before, closest, compare, placed, standing_of
 from ctxkit.ledger.decisions import Decision
+from ctxkit.ledger.reuse import Reuse
 from ctxkit.ledger.sent import Change, Placed, Sent
 from ctxkit.ledger.totals import NO_TOOL, Line, Totals, usd
 
@@ -19,6 +20,7 @@ __all__ = [
     "Line",
     "Outcome",
     "Placed",
+    "Reuse",
     "Sent",
     "Totals",
     "attribute",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
 
-from ctxkit.ledger import NO_TOOL, UNRECORDED, Line, Totals
+from ctxkit.ledger import NO_TOOL, UNRECORDED, Line, Reuse, Totals
 from ctxkit.money import price_list_version
 from ctxkit.reports.report import Report, TaskRow
 
@@ -255,6 +255,7 @@ def _facts(report: Report, totals: Totals) -> Iterator[tuple[str, str]]:
         said = sum(recorded, Decimal(0))
         tasks = _counted(len(recorded), "task")
         yield "recorded", f"{tasks} cost {dollars(said, whole=said)} by their own logs"
+    yield from _reused(report)
     faults: Counter[str] = Counter()
     for row in report.tasks:
         faults.update(row.faults)
@@ -272,6 +273,17 @@ def _purposes(totals: Totals) -> Iterator[tuple[str, str]]:
         cost = dollars(line.cost_usd, whole=totals.cost_usd) if line.priced else "cost unknown"
         yield "purpose", f"{purpose} ({_counted(count, 'request')}, {cost})"
     yield from _more("purpose", len(totals.purposes))
+
+
+def _reused(report: Report) -> Iterator[tuple[str, str]]:
+    reused: dict[str, Reuse] = {}
+    for row in report.tasks:
+        for tool, reuse in row.reused.items():
+            reused[tool] = reused.get(tool, Reuse()) + reuse
+    for tool, reuse in sorted(reused.items(), key=lambda item: -item[1].times)[:SHOWN_FACTS]:
+        saved = f"which saved {reuse.seconds_saved:,.1f} s of runs"
+        yield "reused", f"{_counted(reuse.times, 'earlier result')} of {tool} given again, {saved}"
+    yield from _more("reused", len(reused))
 
 
 def _skipped(report: Report) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from ctxkit.ledger import Attempt, Totals, usd
+from ctxkit.ledger import Attempt, Reuse, Totals, usd
 from ctxkit.money import price_list_version
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class TaskRow:
         model: The model that answered most of its requests.
         totals: What it used, without the tasks nested in it.
         faults: How often a middleware failed, by middleware and exception.
+        reused: What was saved by giving earlier results of tools again, by tool.
         recorded_cost_usd: What the recorder says that the run cost, where it says so.
         notes: What the reader should know, such as what the log does not hold.
         attempts: Its own attempts, oldest first, where they were kept: of a live task the last 10,000.
@@ -34,6 +35,7 @@ class TaskRow:
     model: str | None
     totals: Totals
     faults: Mapping[str, int] = field(default_factory=dict)
+    reused: Mapping[str, Reuse] = field(default_factory=dict)
     recorded_cost_usd: Decimal | None = None
     notes: Sequence[str] = ()
     attempts: Sequence[Attempt] = field(default=(), repr=False)
@@ -73,6 +75,7 @@ class Report:
                     **row.totals.to_dict(),
                     "recorded_cost_usd": _usd(row.recorded_cost_usd),
                     "faults": dict(row.faults),
+                    "reused": {tool: reuse.to_dict() for tool, reuse in row.reused.items()},
                     "notes": list(row.notes),
                 }
                 for row in self.tasks

@@ -1,85 +1,138 @@
-"""Results kept in this process, bounded, and the calls under way that others wait for."""
+"""Values kept in this process, bounded by bytes, and the calls under way that others wait for."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Hashable
-from concurrent.futures import Future
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
 from cachetools import LRUCache
 
-from ctxkit.errors import ConfigError
-from ctxkit.flow import Perform
-from ctxkit.messages import ToolResult
+from ctxkit.flow import Flow, done, perform
+from ctxkit.stores.base import LEASE_SECONDS, check_positive
 
 
-class Flight:
-    """A call under way. The one that leads lands it; the others wait."""
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A key that someone leads."""
 
-    def __init__(self, store: MemoryStore, key: Hashable) -> None:
-        self._store = store
-        self._key = key
-        self._landed: Future[None] = Future()
-
-    def wait(self) -> Perform:
-        """The step that waits until the call has ended, however it did."""
-        return Perform(self._landed.result, self._wait_async)
-
-    def _wait_async(self) -> Awaitable[None]:
-        import asyncio
-
-        return asyncio.shield(asyncio.wrap_future(self._landed))
-
-    def land(self) -> None:
-        """The call has ended: let the others go on."""
-        self._store.landed(self._key)
-        self._landed.set_result(None)
+    token: str
+    until: float
+    landed: Future[None] = field(default_factory=Future)
 
 
 class MemoryStore:
-    """Keeps tool results in memory, the least recently used dropped first. Safe for many threads.
+    """Keeps values in memory, the least recently used dropped first. Safe for many threads.
+
+    Values may be any object. The size of one that is not `bytes` is estimated, from what Python says of it
+    and from how long it is when written out.
 
     Args:
-        max_entries: How many results are kept.
+        max_bytes: How much is kept, keys included.
+        lease_seconds: After how long a leader that has not landed is taken for lost.
+        clock: Gives the time in seconds; must never go backwards.
 
     Raises:
-        ConfigError: There is no room for even one result.
+        ConfigError: A limit is not above zero.
     """
 
-    def __init__(self, *, max_entries: int = 1_024) -> None:
-        if max_entries < 1:
-            raise ConfigError(f"max_entries must be at least 1, it is {max_entries}", option="max_entries")
+    keeps_objects = True
+
+    def __init__(
+        self,
+        *,
+        max_bytes: int = 64 * 1024 * 1024,
+        lease_seconds: float = LEASE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        check_positive(max_bytes, "max_bytes")
+        check_positive(lease_seconds, "lease_seconds")
+        self._lease_seconds = lease_seconds
+        self._clock = clock
         self._lock = Lock()
-        self._kept: LRUCache[Hashable, tuple[ToolResult, float]] = LRUCache(max_entries)
-        self._flights: dict[Hashable, Flight] = {}
+        self._kept: LRUCache[str, tuple[Any, float, int]] = LRUCache(max_bytes, lambda entry: entry[2])
+        self._leads: dict[str, Lead] = {}
 
-    def get(self, key: Hashable, *, now: float) -> ToolResult | None:
-        """The result kept under a key; `None` where there is none, or its time is over."""
+    def get(self, key: str) -> Flow[Any]:
+        """The value kept under a key; `None` where there is none, or its time is over."""
         with self._lock:
-            entry = self._kept.get(key)
-            if entry is None:
-                return None
-            result, until = entry
-            if now < until:
-                return result
-            del self._kept[key]
-            return None
+            value, until, _ = self._kept.get(key, (None, float("inf"), 0))
+            if self._clock() >= until:
+                del self._kept[key]
+                value = None
+        return done(value)
 
-    def put(self, key: Hashable, result: ToolResult, *, until: float) -> None:
-        """Keep a result until a moment of the caller's clock."""
+    def put(self, key: str, value: Any, *, ttl_seconds: float | None = None, token: str = "") -> Flow[bool]:
+        """Keep a value where it fits and its token, if it has one, leads; whether it is kept."""
+        size = len(key) + _size(value)
         with self._lock:
-            self._kept[key] = (result, until)
+            lead = self._leads.get(key)
+            if token and (lead is None or lead.token != token):
+                return done(False)
+            self._kept.pop(key, None)
+            if size > self._kept.maxsize:
+                return done(False)
+            until = float("inf") if ttl_seconds is None else self._clock() + ttl_seconds
+            self._kept[key] = (value, until, size)
+        return done(True)
 
-    def flight(self, key: Hashable) -> tuple[Flight, bool]:
-        """The call under way for a key, and whether the caller is the one to make it."""
+    def delete(self, key: str) -> Flow[None]:
+        """Forget a key: what is kept, and who leads it."""
         with self._lock:
-            known = self._flights.get(key)
-            if known is not None:
-                return known, False
-            made = self._flights[key] = Flight(self, key)
-            return made, True
+            self._kept.pop(key, None)
+            self._end(key)
+        return done(None)
 
-    def landed(self, key: Hashable) -> None:
-        """The call for a key has ended."""
+    def keys(self, prefix: str) -> Flow[list[str]]:
+        """The keys with this beginning that have a value or a leader."""
         with self._lock:
-            self._flights.pop(key, None)
+            return done([key for key in {*self._kept, *self._leads} if key.startswith(prefix)])
+
+    def lead(self, key: str, token: str) -> Flow[bool]:
+        """Whether the caller leads the key now; `False` where another one does."""
+        with self._lock:
+            known, now = self._leads.get(key), self._clock()
+            if known is not None and now < known.until:
+                return done(False)
+            self._end(key)
+            self._leads[key] = Lead(token, now + self._lease_seconds)
+        return done(True)
+
+    def wait(self, key: str) -> Flow[None]:
+        """Wait until nobody leads the key, or its leader is lost."""
+        with self._lock:
+            lead = self._leads.get(key)
+        if lead is None:
+            return done(None)
+        seconds = max(lead.until - self._clock(), 0)
+
+        def wait_blocking() -> None:
+            wait([lead.landed], seconds)
+
+        async def wait_async() -> None:
+            import asyncio
+
+            await asyncio.wait([asyncio.wrap_future(lead.landed)], timeout=seconds)
+
+        return perform(wait_blocking, wait_async)
+
+    def land(self, key: str, token: str) -> Flow[None]:
+        """End the lead of this token; that of any other stays."""
+        with self._lock:
+            lead = self._leads.get(key)
+            if lead is not None and lead.token == token:
+                self._end(key)
+        return done(None)
+
+    def _end(self, key: str) -> None:
+        lead = self._leads.pop(key, None)
+        if lead is not None:
+            lead.landed.set_result(None)
+
+
+def _size(value: Any) -> int:
+    return len(value) if isinstance(value, bytes) else max(sys.getsizeof(value), len(repr(value)))

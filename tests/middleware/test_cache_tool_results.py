@@ -4,56 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 import ctxkit
-from ctxkit.drive import run, run_async
+from ctxkit.drive import run_async
 from ctxkit.errors import ConfigError
+from ctxkit.flow import Flow
 from ctxkit.messages import ToolCall, ToolResult
-from ctxkit.stores import Flight, MemoryStore
+from ctxkit.stores import MemoryStore
 from ctxkit.testing import ScriptedModel, both
-
-
-class Clock:
-    """Stands still until it is told to go on."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Tool:
-    """A tool that numbers its runs."""
-
-    def __init__(self, *, fails: int = 0) -> None:
-        self.inputs: list[Any] = []
-        self._fails = fails
-
-    def __call__(self, **given: Any) -> Any:
-        self.inputs.append(given)
-        if len(self.inputs) <= self._fails:
-            raise OSError("not now")
-        return f"run {len(self.inputs)}"
-
-
-def asking(cache: ctxkit.CacheToolResults, tool: Callable[..., Any]) -> Callable[..., ToolResult]:
-    """Calls the tool by any name, with the cache around it."""
-
-    def ask(name: str = "look", /, **given: Any) -> ToolResult:
-        edge = ScriptedModel([], tools={name: tool})
-        return run(ctxkit.Stack(cache).tool_flow(ToolCall(name, given)), edge)
-
-    return ask
-
-
-def cached(tool: Callable[..., Any], *tools: str, **options: Any) -> Callable[..., ToolResult]:
-    return asking(ctxkit.CacheToolResults(tools or ["look"], **options), tool)
+from support.caching import Clock, Tool, asking, cached
 
 
 def test_an_equal_call_gets_the_earlier_result_and_the_tool_does_not_run() -> None:
@@ -243,11 +206,9 @@ def test_twenty_threads_at_once_run_the_tool_once() -> None:
     waiting = threading.Semaphore(0)
 
     class Watched(MemoryStore):
-        def flight(self, key: Hashable) -> tuple[Flight, bool]:
-            flight, leads = super().flight(key)
-            if not leads:
-                waiting.release()
-            return flight, leads
+        def wait(self, key: str) -> Flow[None]:
+            waiting.release()
+            return super().wait(key)
 
     def slow() -> str:
         for _ in range(19):
@@ -361,13 +322,13 @@ def test_where_the_call_that_runs_fails_the_next_one_runs_and_the_rest_wait_for_
 
 def test_a_call_that_ended_just_after_the_store_was_asked_is_not_run_again() -> None:
     class Late(MemoryStore):
-        """Before the second flight is asked for, the first call ends."""
+        """Before the first call leads, an equal one begins and ends."""
 
-        def flight(self, key: Hashable) -> tuple[Flight, bool]:
+        def lead(self, key: str, token: str) -> Flow[bool]:
             if (asked := self.__dict__.setdefault("asked", [])) == []:
                 asked.append(key)
                 ask()
-            return super().flight(key)
+            return super().lead(key, token)
 
     ask = cached(tool := Tool(), store=Late())
     assert ask() == ToolResult("run 1", from_cache=True)
