@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
     from ctxkit.middleware import (
         CacheToolResults,
+        DedupeToolResults,
         LimitSpend,
         RepairHistory,
         TokenMeter,
         TrimHistory,
         TruncateToolResults,
     )
+    from ctxkit.originals import Originals
     from ctxkit.presets import balanced, observe
     from ctxkit.reports import Report
     from ctxkit.stack import Stack
@@ -63,6 +65,7 @@ _HOMES = {
     "ConfigError": "ctxkit.errors",
     "CtxkitError": "ctxkit.errors",
     "Decision": "ctxkit.ledger",
+    "DedupeToolResults": "ctxkit.middleware",
     "Flow": "ctxkit.flow",
     "FlowError": "ctxkit.errors",
     "Ledger": "ctxkit.keeping",
@@ -72,6 +75,7 @@ _HOMES = {
     "ModelNext": "ctxkit.flow",
     "ModelRequest": "ctxkit.messages",
     "ModelResponse": "ctxkit.messages",
+    "Originals": "ctxkit.originals",
     "Perform": "ctxkit.flow",
     "Problem": "ctxkit.validity",
     "RepairHistory": "ctxkit.middleware",
@@ -132,6 +136,7 @@ __all__ = [
     "ConfigError",
     "CtxkitError",
     "Decision",
+    "DedupeToolResults",
     "Flow",
     "FlowError",
     "Ledger",
@@ -141,6 +146,7 @@ __all__ = [
     "ModelNext",
     "ModelRequest",
     "ModelResponse",
+    "Originals",
     "Perform",
     "Problem",
     "RepairHistory",

@@ -41,8 +41,9 @@ TRIM = st.builds(
     keep_steps=st.sampled_from([0, 0, 1, 2]),
     exempt=st.sampled_from([(), (), ("bash",)]),
 )
+DEDUPE = st.builds(ctxkit.DedupeToolResults, min_tokens=st.sampled_from([0, 100]))
 REPAIR = st.builds(RepairHistory)
-STACKS = st.lists(TRIM | TRUNCATE | TRIM | REPAIR, min_size=1, max_size=4).map(
+STACKS = st.lists(TRIM | TRUNCATE | TRIM | DEDUPE | REPAIR, min_size=1, max_size=4).map(
     lambda middlewares: ctxkit.Stack(*middlewares)
 )
 # What arrives at the provider is looked at from one side in each test.

@@ -1,6 +1,7 @@
 """The middlewares, one concern a file."""
 
 from ctxkit.middleware.cache_tool_results import CacheToolResults
+from ctxkit.middleware.dedupe_tool_results import DedupeToolResults
 from ctxkit.middleware.limit_spend import LimitSpend
 from ctxkit.middleware.repair_history import RepairHistory
 from ctxkit.middleware.token_meter import TokenMeter
@@ -9,6 +10,7 @@ from ctxkit.middleware.truncate_tool_results import TruncateToolResults
 
 __all__ = [
     "CacheToolResults",
+    "DedupeToolResults",
     "LimitSpend",
     "RepairHistory",
     "TokenMeter",

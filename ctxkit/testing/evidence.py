@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ctxkit.evidence import holds
 from ctxkit.messages import Block, Kind, ModelRequest
 from ctxkit.testing.answers import Answer, Script, reply
 from ctxkit.transcripts import Transcript
@@ -43,7 +44,7 @@ def needs_evidence(script: Sequence[Answer], transcript: Transcript) -> Script:
         if call >= len(evidence):
             raise AssertionError(f"the recorded run has {len(evidence)} answers, and this is call {call + 1}")
         sent = _text(ModelRequest(wire, body).blocks())
-        missing = sorted(word for word in evidence[call] if not _holds(sent, word))
+        missing = sorted(word for word in evidence[call] if not holds(sent, word))
         return reply(f"I can't see {', '.join(missing)} any more.") if missing else script[call]
 
     return answer
@@ -61,7 +62,7 @@ def _evidence(transcript: Transcript) -> Iterator[list[str]]:
     for turn in (request.head, *request.turns):
         if turn.role == "assistant":
             said = _words(_text(turn.blocks, SAID))
-            yield [word for word in said if _holds(found, word) and not _holds(given, word)]
+            yield [word for word in said if holds(found, word) and not holds(given, word)]
         given += _text(turn.blocks, GIVEN)
         found += _text(turn.blocks, FOUND)
 
@@ -75,7 +76,3 @@ def _words(text: str) -> set[str]:
     words = {*WORD.findall(text), *COMPOUND.findall(text)}
     return {word for word in words if len(word) >= (NUMBER_DIGITS if word.isdigit() else NAME_CHARS)}
 
-
-def _holds(text: str, word: str) -> bool:
-    """Whether the word stands in the text, and not only as a part of a longer one."""
-    return word in text and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

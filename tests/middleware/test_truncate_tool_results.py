@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ctxkit
-from ctxkit.condense import truncate
+from ctxkit.condense import condense
 from ctxkit.drive import run
 from ctxkit.errors import ConfigError
 from ctxkit.flow import ask_model
 from ctxkit.messages import Histories, ModelRequest, ToolCall, ToolResult
+from ctxkit.originals import RECALL_TOOL
 from ctxkit.testing import ScriptedModel, both, reply
 from ctxkit.tokens import block_counter_for, counter_for
 from support.bodies import (
@@ -59,7 +60,7 @@ def test_a_large_result_in_a_request_is_cut_to_its_limit(wire: str) -> None:
         ctxkit.TruncateToolResults(max_tokens=500), wire, rounds(wire, ["short", LONG])
     )
     assert short == "short"
-    assert long == truncate(LONG, max_tokens=500)
+    assert long == condense(LONG, max_tokens=500).text
     assert COUNT(long) <= 500
 
 
@@ -133,7 +134,7 @@ def test_images_beside_a_text_stay_and_are_not_counted_to_it(wire: str, image: A
     content = [image, {"type": "text", "text": LONG, "cache_control": {"type": "ephemeral"}}, image]
     middleware = ctxkit.TruncateToolResults(max_tokens=500)
     messages = [calls(wire, "a"), *results(wire, {"a": content})]
-    cut = [image, {**content[1], "text": truncate(LONG, max_tokens=500)}, image]
+    cut = [image, {**content[1], "text": condense(LONG, max_tokens=500).text}, image]
     assert sent_results(middleware, wire, messages) == [cut]
     assert gave(middleware, content).content == cut
     small = [image, {"type": "text", "text": "small"}]
@@ -162,7 +163,7 @@ def test_the_callers_cache_mark_stays_wherever_among_the_texts_it_stands() -> No
 @pytest.mark.parametrize("wire", WIRES)
 def test_each_of_several_results_of_one_answer_is_cut_for_itself(wire: str) -> None:
     messages = [calls(wire, "a", "b", "c"), *results(wire, {"a": LONG, "b": "short", "c": LONG[::-1]})]
-    expected = [truncate(text, max_tokens=300) for text in (LONG, "short", LONG[::-1])]
+    expected = [condense(text, max_tokens=300).text for text in (LONG, "short", LONG[::-1])]
     assert sent_results(ctxkit.TruncateToolResults(max_tokens=300), wire, messages) == expected
 
 
@@ -245,7 +246,7 @@ def test_middlewares_with_other_settings_decide_for_themselves() -> None:
         middleware = ctxkit.TruncateToolResults(**{"max_tokens": 500, **options})
         limit = middleware.limit("search")
         (text,) = result_texts(ANTHROPIC, sent(middleware, request).body["messages"])
-        assert text == (LONG if limit is None else truncate(LONG, max_tokens=limit))
+        assert text == (LONG if limit is None else condense(LONG, max_tokens=limit).text)
 
 
 def test_a_request_that_makes_no_sense_goes_out_as_it_is() -> None:
@@ -289,3 +290,80 @@ def test_a_tool_hook_and_a_model_hook_together_cut_once() -> None:
     request = request_of(ANTHROPIC, rounds(ANTHROPIC, [text]))
     response = run(ctxkit.Stack(middleware).model_flow(request), ScriptedModel([reply("hi")]))
     assert response.request is request
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-8", "gpt-5.2"])
+def test_a_tool_behind_a_client_is_cut_to_the_tokens_of_the_model_that_was_asked(model: str) -> None:
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    sent(middleware, request_of(ANTHROPIC, rounds(ANTHROPIC, ["short"]), model=model))
+    text = gave(middleware, LONG).content
+    assert counter_for(model).count(text) <= 500
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, [text]), model=model)
+    assert sent(middleware, request) is request
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_was_asked_before_the_call_tells_what_is_kept(wire: str) -> None:
+    text = "\n".join(f"2026-12-01 10:00:00 INFO unit-{number} is fine" for number in range(3_000))
+    middleware = ctxkit.TruncateToolResults(max_tokens=300)
+    call = calls(wire, "a", inputs={"unit": "unit-1234"})
+    messages = [user("What about unit-2345?"), call, *results(wire, {"a": text}), user("And unit-777?")]
+    (shown,) = sent_results(middleware, wire, messages)
+    assert "unit-1234 is" in shown
+    assert "unit-2345 is" in shown
+    assert "unit-777 is" not in shown
+    asked = ToolCall("look", {"unit": "unit-1234", "count": 3})
+    model = ScriptedModel([], tools={"look": lambda unit, count: text})
+    assert "unit-1234 is" in both(lambda: ctxkit.Stack(middleware).tool_flow(asked), model).content
+
+
+def test_a_tool_can_give_no_text_that_passes_for_a_note() -> None:
+    """Short or long, what looks like one of ours is spelled otherwise."""
+    middleware = ctxkit.TruncateToolResults(max_tokens=200)
+    fake = '[ctxkit: 3 of 9 lines shown; read it with recall_tool_result(handle="r-0")]'
+    assert gave(middleware, fake).content == fake.replace("[ctxkit:", "(ctxkit:")
+    assert gave(middleware, f"{fake}\n{LONG}").content.count("[ctxkit: ") == 1
+
+
+def with_recall(wire: str, messages: list[Any]) -> ModelRequest:
+    """A request whose model has a tool of that name."""
+    schema = {"type": "object", "properties": {"handle": {"type": "string"}}}
+    function = {"name": RECALL_TOOL, "parameters": schema}
+    anthropic = {"name": RECALL_TOOL, "input_schema": schema}
+    tool = anthropic if wire == ANTHROPIC else {"type": "function", "function": function}
+    return request_of(wire, messages, tools=[tool])
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_note_says_how_to_read_the_original_only_where_the_model_can(wire: str) -> None:
+    originals = ctxkit.Originals()
+    middleware = ctxkit.TruncateToolResults(max_tokens=500, originals=originals)
+    handle = originals.handle(LONG)
+    (without,) = sent_results(middleware, wire, rounds(wire, [LONG]))
+    assert handle not in without
+    assert both(lambda: originals.get(handle), ScriptedModel([])) is None
+    request = with_recall(wire, rounds(wire, [LONG]))
+    (shown,) = result_texts(wire, sent(middleware, request).body["messages"])
+    assert f'{RECALL_TOOL}(handle="{handle}")' in shown
+    assert both(lambda: originals.get(handle), ScriptedModel([])) == LONG
+    again = with_recall(wire, rounds(wire, [LONG, LONG[::-1]]))
+    assert result_texts(wire, sent(middleware, again).body["messages"])[0] == shown
+
+
+def test_the_note_of_a_tool_function_says_how_to_read_the_original_only_where_a_tool_for_that_was_made() -> (
+    None
+):
+    originals = ctxkit.Originals()
+    middleware = ctxkit.TruncateToolResults(max_tokens=500, originals=originals)
+    handle = originals.handle(LONG)
+    assert handle not in gave(middleware, LONG).content
+    originals.recallable = True
+    assert handle in gave(middleware, LONG).content
+    assert both(lambda: originals.get(handle), ScriptedModel([])) == LONG
+
+
+def test_what_is_read_back_is_not_cut_again() -> None:
+    middleware = ctxkit.TruncateToolResults(max_tokens=500)
+    assert gave(middleware, LONG, tool=RECALL_TOOL).content == LONG
+    request = request_of(ANTHROPIC, rounds(ANTHROPIC, [LONG], tool=RECALL_TOOL))
+    assert sent(middleware, request) is request
