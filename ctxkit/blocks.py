@@ -56,6 +56,17 @@ class Block:
     is_error: bool = False
 
 
+def replaced(native: Any, where: Where, part: Any) -> Any:
+    """A native value with another part at a path inside it; what it shares with the old one is not copied."""
+    if not where:
+        return part
+    first, *rest = where
+    inner = replaced(native[first], tuple(rest), part)
+    if isinstance(first, int):
+        return [*native[:first], inner, *native[first + 1 :]]
+    return {**native, first: inner}
+
+
 class Turn:
     """One native message where it stands in a history, or the head (tools and system) in front of all.
 

@@ -14,14 +14,7 @@ from ctxkit.wire.thinking import without_thinking
 _WITHOUT = "edits.without_thinking"
 
 
-def edited(
-    request: ModelRequest,
-    texts: Mapping[Block, str],
-    *,
-    by: str,
-    reason: str,
-    lost_thinking: Collection[int] = (),
-) -> ModelRequest:
+def edited(request: ModelRequest, texts: Mapping[Block, str], *, by: str, reason: str) -> ModelRequest:
     """A request in which tool results say something else; what is decided is noted once.
 
     The same edits of the same history give the same bytes.
@@ -31,13 +24,36 @@ def edited(
         texts: The results and what stands for them.
         by: The middleware, for the decision log.
         reason: Why, in one sentence.
-        lost_thinking: The places of messages that lose their thinking, as the edit would make it invalid.
     """
     if not request.editable:
         return request
     for block in texts:
         _note(request, block, by, "replaced", reason)
-    made = request.with_result_texts(texts)
+    return request.with_result_texts(texts)
+
+
+def cleared(
+    request: ModelRequest,
+    natives: Mapping[Block, Any],
+    *,
+    by: str,
+    reasons: Mapping[Block, str],
+    lost_thinking: Collection[int] = (),
+) -> ModelRequest:
+    """A request in which other native parts stand for results and calls; what is decided is noted once.
+
+    Args:
+        request: As the middleware got it.
+        natives: The blocks and what stands for them.
+        by: The middleware, for the decision log.
+        reasons: Why for each, in one sentence.
+        lost_thinking: The places of messages that lose their thinking, as the edit would make it invalid.
+    """
+    if not request.editable:
+        return request
+    for block in natives:
+        _note(request, block, by, "replaced", reasons[block])
+    made = request.with_natives(natives)
     if not lost_thinking:
         return made
     messages: list[Any] = list(made.wire.messages(made.body))

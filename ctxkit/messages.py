@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
-from ctxkit.blocks import Block, Kind, Turn, Where
+from ctxkit.blocks import Block, Kind, Turn, Where, replaced
 from ctxkit.histories import Histories, TurnReader
 from ctxkit.usage import Usage
 
@@ -58,6 +58,14 @@ class Wire(TurnReader, Protocol):
 
     def with_result_texts(self, message: Any, texts: Mapping[Where, str]) -> Any:
         """The message with other texts in the tool results at these paths."""
+        ...
+
+    def cleared_result(self, native: Any, text: str) -> Any | None:
+        """A native tool result that says nothing but this text; `None` where it must hold something else."""
+        ...
+
+    def with_call_input(self, native: Any, call_input: Mapping[str, Any]) -> Any | None:
+        """A native tool call with other arguments; `None` where its arguments are no object."""
         ...
 
     def result(self, call: ToolCall, content: Any, *, is_error: bool) -> dict[str, Any]:
@@ -281,6 +289,28 @@ class ModelRequest(Prompt):
             if key not in memo:
                 memo[key] = self.wire.with_result_texts(messages[index], dict(edit))
             messages[index] = memo[key]
+        return self.with_messages(messages)
+
+    def with_natives(self, natives: Mapping[Block, Any]) -> ModelRequest:
+        """A request in which other native parts stand for these blocks; itself where there are none.
+
+        The same parts, as objects, for the same turn give the same native message every time.
+        """
+        if not natives:
+            return self
+        edits: dict[int, list[tuple[Where, Any]]] = {}
+        for block, native in natives.items():
+            edits.setdefault(int(block.where[1]), []).append((block.where[2:], native))
+        messages = list(self.wire.messages(self.body))
+        for index, edit in edits.items():
+            memo, key = self.turns[index].memo, ("with_natives", *(id(native) for _, native in edit))
+            if key not in memo:
+                message = messages[index]
+                for where, native in edit:
+                    message = replaced(message, where, native)
+                # An id stands for a part only as long as that is kept.
+                memo[key] = edit, message
+            messages[index] = memo[key][1]
         return self.with_messages(messages)
 
     def side_call(self, purpose: str, **changes: Any) -> ModelRequest:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from ctxkit.ledger import Attempt, Decision, Reuse, Totals
+from ctxkit.ledger import Attempt, Decision, EditDecision, Reuse, Totals
 from ctxkit.reports import Report, TaskRow
 
 S = TypeVar("S")
@@ -43,6 +43,7 @@ class Task:
         self.attempts: deque[Attempt] = deque(maxlen=KEPT_ATTEMPTS)
         self.children: list[Task] = []
         self._decisions: dict[Decision, None] = {}
+        self._weighed: dict[EditDecision, None] = {}
         self.faults: Counter[str] = Counter()
         self.reused: dict[str, Reuse] = {}
         self._memory: dict[Hashable, object] = {}
@@ -61,10 +62,23 @@ class Task:
 
     def decide(self, decision: Decision) -> None:
         """Note what a middleware decided; a decision that is known is not noted again."""
+        self._keep(self._decisions, decision)
+
+    def weigh(self, decision: EditDecision) -> None:
+        """Note an edit of the history that was weighed; one that is known is not noted again."""
+        self._keep(self._weighed, decision)
+
+    def _keep(self, kept: dict[S, None], decision: S) -> None:
         with self._lock:
-            self._decisions.setdefault(decision)
-            if len(self._decisions) > KEPT_ATTEMPTS:
-                del self._decisions[next(iter(self._decisions))]
+            kept.setdefault(decision)
+            if len(kept) > KEPT_ATTEMPTS:
+                del kept[next(iter(kept))]
+
+    @property
+    def edit_decisions(self) -> tuple[EditDecision, ...]:
+        """The edits of the history that were weighed in it by what they cost and save, taken or not."""
+        with self._lock:
+            return tuple(self._weighed)
 
     @property
     def decisions(self) -> tuple[Decision, ...]:

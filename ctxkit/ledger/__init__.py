@@ -4,7 +4,7 @@ from ctxkit.ledger.attempts import Attempt, Outcome, miss_reason_of, outcome_of
 from ctxkit.ledger.attribution import UNRECORDED, attribute
 from ctxkit.ledger.block_costs import BlockCost, block_costs
 from ctxkit.ledger.compare import Before, closest, compare, placed, standing_of
-from ctxkit.ledger.decisions import Decision
+from ctxkit.ledger.decisions import Decision, EditDecision
 from ctxkit.ledger.reuse import Reuse
 from ctxkit.ledger.sent import Change, Placed, Sent
 from ctxkit.ledger.totals import NO_TOOL, Line, Totals, usd
@@ -17,6 +17,7 @@ __all__ = [
     "BlockCost",
     "Change",
     "Decision",
+    "EditDecision",
     "Line",
     "Outcome",
     "Placed",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from ctxkit.messages import Where
+from ctxkit.money.break_even import Weighed
 
 Action = Literal["replaced", "dropped", "left", "repaired"]
 
@@ -32,3 +33,19 @@ class Decision:
     tool: str | None
     call_id: str | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditDecision(Weighed):
+    """What was decided about one edit of the history by what it costs and saves, taken or not.
+
+    Attributes:
+        by: The middleware.
+    """
+
+    by: str
+
+    @classmethod
+    def of(cls, weighed: Weighed, *, by: str) -> EditDecision:
+        """The decision of a middleware that weighed an edit."""
+        return cls(by=by, **{one.name: getattr(weighed, one.name) for one in fields(Weighed)})

@@ -100,6 +100,36 @@ def tariff(
     return Tariff(corrected(rates, provider=home, model=entry.id, on=day), token_factor)
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What the price list says of the sizes of a model's prompts.
+
+    Attributes:
+        window_tokens: The most that prompt and answer may have; `None` where the list does not say.
+        cliff_tokens: Beyond so many tokens of a prompt each of them costs more; `None` where that never is.
+    """
+
+    window_tokens: int | None = None
+    cliff_tokens: int | None = None
+
+
+def prompt_sizes(model: str | None, *, provider: str | None = None, at: datetime | None = None) -> Sizes:
+    """What is known of the sizes of a model's prompts.
+
+    Args:
+        model: Its name, with or without the prefix of a router or a cloud.
+        provider: Who answers, as the price list calls them; left out, it is told from the model's name.
+        at: The moment, in UTC where it has no time zone; left out, now.
+    """
+    listed = None if model is None else _listed(model, provider)
+    if listed is None:
+        return Sizes()
+    _, entry = listed
+    listed_input = entry.get_prices(at or datetime.now(UTC), {}).input_mtok
+    tiers = getattr(listed_input, "tiers", None) or ()
+    return Sizes(entry.context_window, min((tier.start for tier in tiers), default=None))
+
+
 def price_list_version() -> str:
     """The price list in use, for reports: the package's name and version, and the day of its last rates."""
     import genai_prices

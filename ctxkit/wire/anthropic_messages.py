@@ -77,6 +77,14 @@ class AnthropicMessages(ListedMessages):
             content[position] = {**part, "content": with_text(part.get("content"), replacement)}
         return {**message, "content": content}
 
+    def cleared_result(self, native: Any, text: str) -> Any:
+        """The `tool_result` with this text as its content."""
+        return {**native, "content": text}
+
+    def with_call_input(self, native: Any, call_input: Mapping[str, Any]) -> Any:
+        """The `tool_use` with this `input`."""
+        return {**native, "input": call_input}
+
     def result(self, call: ToolCall, content: Any, *, is_error: bool) -> dict[str, Any]:
         """A `tool_result` block."""
         block = {"type": "tool_result", "tool_use_id": call.call_id, "content": content}

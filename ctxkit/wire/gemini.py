@@ -77,6 +77,20 @@ class Gemini(ListedMessages):
             parts[position] = {**parts[position], key: {**result, "response": {place: replacement}}}
         return {**message, "parts": parts}
 
+    def cleared_result(self, native: Any, text: str) -> Any:
+        """The part whose function response says this text, and has no parts of its own any more."""
+        key, result = _held(native, RESULTS)
+        place = "error" if mapping(result.get("response")).get("error") else "output"
+        bare = {name: value for name, value in result.items() if name != "parts"}
+        return {**native, key: {**bare, "response": {place: text}}}
+
+    def with_call_input(self, native: Any, call_input: Mapping[str, Any]) -> Any | None:
+        """The part whose function call has these `args`; one that is signed stays as it is."""
+        key, call = _held(native, CALLS)
+        if key != "functionCall" or "thoughtSignature" in native:
+            return None
+        return {**native, key: {**call, "args": call_input}}
+
     def result(self, call: ToolCall, content: Any, *, is_error: bool) -> dict[str, Any]:
         """A part with a `functionResponse`; of a list of parts, what is no text stands beside the texts."""
         place = "error" if is_error else "output"

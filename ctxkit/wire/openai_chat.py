@@ -68,6 +68,17 @@ class OpenAIChat(ListedMessages):
         (replacement,) = texts.values()
         return {**message, "content": with_text(message.get("content"), replacement)}
 
+    def cleared_result(self, native: Any, text: str) -> Any:
+        """The tool message with this text as its content."""
+        return {**native, "content": text}
+
+    def with_call_input(self, native: Any, call_input: Mapping[str, Any]) -> Any | None:
+        """The function call with these `arguments`."""
+        function = native.get("function")
+        if not isinstance(function, Mapping):
+            return None
+        return {**native, "function": {**function, "arguments": dumps(call_input).decode()}}
+
     def result(self, call: ToolCall, content: Any, *, is_error: bool) -> dict[str, Any]:
         """A message of the role `tool`; a failure is said in its text, as the wire has no flag for it."""
         said = f"Error: {content}" if is_error and isinstance(content, str) else content

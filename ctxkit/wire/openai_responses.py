@@ -122,6 +122,20 @@ class OpenAIResponses:
         said = zip(output or (), chain([replacement], repeat("")), strict=False)
         return {**message, "output": [{**entry, "stdout": one, "stderr": ""} for entry, one in said]}
 
+    def cleared_result(self, native: Any, text: str) -> Any | None:
+        """The output item with this text as its output; a screenshot can't be replaced by one."""
+        if native["type"] == "computer_call_output":
+            return None
+        if native["type"] == "shell_call_output":
+            return self.with_result_texts(native, {("output",): text})
+        return {**native, "output": text}
+
+    def with_call_input(self, native: Any, call_input: Mapping[str, Any]) -> Any | None:
+        """The `function_call` with these `arguments`."""
+        if native["type"] != "function_call":
+            return None
+        return {**native, "arguments": dumps(call_input).decode()}
+
     def result(self, call: ToolCall, content: Any, *, is_error: bool) -> dict[str, Any]:
         """The output item for a call; a failure is said in its text where the item has no field for it."""
         kind = string(mapping(call.native).get("type")) or "function_call"
