@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from ctxkit.transcripts._files import Record, Source, expand, read_records
 from ctxkit.transcripts.base import Skipped, Transcript
 
 logger = logging.getLogger("ctxkit.transcripts")
+SYSTEM_IN_MESSAGES = "openai_chat"  # whose logs hold it, where there is one
 HEAD = 100  # so many lines may pass before one tells the format
 
 
-def load(*paths: str | Path, on_skip: Callable[[Skipped], None] | None = None) -> Iterator[Transcript]:
+def load(
+    *paths: str | Path,
+    on_skip: Callable[[Skipped], None] | None = None,
+    tools: Sequence[Any] | None = None,
+    system: Any = None,
+) -> Iterator[Transcript]:
     """Read recorded runs, whatever wrote them, one at a time.
 
     Args:
@@ -22,16 +30,31 @@ def load(*paths: str | Path, on_skip: Callable[[Skipped], None] | None = None) -
             compressed with gzip.
         on_skip: Called with each file or part of one that can't be read, while the rest is; left out, they
             are logged as warnings.
+        tools: The tool definitions, in the wire's own shape, of runs that have none in their log.
+        system: The system prompt, in the wire's own shape, of runs that have none in their log.
 
     Returns:
         The transcripts. An answer that stands in several of the files, as after a resumed session, is
-        counted in the first of them alone.
+        counted in the first of them alone. What was supplied to one is named in `meta["supplied"]`.
 
     Raises:
         TranscriptError: There is nothing at one of the paths.
     """
     files = dict.fromkeys(file for path in paths for file in expand(path))
-    return _read(list(files), on_skip or _warn)
+    read = _read(list(files), on_skip or _warn)
+    return (_supplied(transcript, tools, system) for transcript in read)
+
+
+def _supplied(transcript: Transcript, tools: Sequence[Any] | None, system: Any) -> Transcript:
+    """The transcript with what its log does not hold and the user does."""
+    missing: dict[str, Any] = {}
+    if tools and not transcript.tools:
+        missing["tools"] = tools
+    if system is not None and transcript.system is None and transcript.wire != SYSTEM_IN_MESSAGES:
+        missing["system"] = system
+    if not missing:
+        return transcript
+    return replace(transcript, **missing, meta={**transcript.meta, "supplied": tuple(missing)})
 
 
 def _warn(skipped: Skipped) -> None:
@@ -40,11 +63,12 @@ def _warn(skipped: Skipped) -> None:
 
 
 def _read(files: list[Path], on_skip: Callable[[Skipped], None]) -> Iterator[Transcript]:
+    from ctxkit.transcripts import cassettes
     from ctxkit.transcripts._readers import reader_of
 
     counted: set[Hashable] = set()
     for file in files:
-        outcomes = read_records(file)
+        outcomes = iter(cassettes.yaml_outcomes(file) if cassettes.is_yaml(file) else read_records(file))
         head: list[Record | Skipped] = []
         for outcome in islice(outcomes, HEAD):
             head.append(outcome)

@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from ctxkit.transcripts import bodies, claude_code, claude_stream, codex, corpus, pairs, pi
+from ctxkit.transcripts import (
+    atif,
+    bodies,
+    cassettes,
+    claude_code,
+    claude_stream,
+    codex,
+    corpus,
+    ctxkit_format,
+    har,
+    inspect_log,
+    openai_finetuning,
+    otel_spans,
+    pairs,
+    pi,
+)
 from ctxkit.transcripts._files import Source
 from ctxkit.transcripts.base import Transcript
 
@@ -22,7 +37,22 @@ class Reader(Protocol):
         ...
 
 
-READERS: tuple[Reader, ...] = (corpus, codex, claude_code, claude_stream, pi, pairs, bodies)
+READERS: tuple[Reader, ...] = (
+    ctxkit_format,
+    corpus,
+    codex,
+    claude_code,
+    claude_stream,
+    pi,
+    atif,
+    inspect_log,
+    otel_spans,
+    har,
+    cassettes,
+    pairs,
+    openai_finetuning,
+    bodies,
+)
 
 
 def reader_of(record: Mapping[str, Any]) -> Reader | None:

@@ -204,3 +204,29 @@ def test_session_files_are_found_where_the_clients_keep_them(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "nowhere"))
     assert find_session_files() == [moved]
+
+
+SUPPLIED: dict[str, Any] = {"tools": [{"name": "find"}], "system": "Be brief."}
+CLAUDE = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Hi."}}
+
+
+def test_what_a_log_does_not_hold_may_be_supplied_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(json.dumps(CLAUDE))
+    (transcript,) = load(tmp_path, **SUPPLIED)
+    assert (transcript.tools, transcript.system) == (SUPPLIED["tools"], "Be brief.")
+    assert transcript.meta["supplied"] == ("tools", "system")
+    assert transcript.incomplete == "the system prompt and the tool definitions are not in this log"
+
+
+def test_what_a_log_holds_is_not_replaced(tmp_path: Path) -> None:
+    own = {"model": "m", "system": "Be long.", "tools": [{"name": "read", "input_schema": {}}]}
+    (tmp_path / "log.json").write_text(json.dumps({**own, "messages": BODY["messages"]}))
+    (transcript,) = load(tmp_path, **SUPPLIED)
+    assert (transcript.tools, transcript.system) == (own["tools"], "Be long.")
+    assert "supplied" not in transcript.meta
+
+
+def test_the_system_prompt_of_chat_messages_is_one_of_them_and_never_supplied(tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_bytes(body("hello"))
+    (transcript,) = load(tmp_path, **SUPPLIED)
+    assert (transcript.system, transcript.meta["supplied"]) == (None, ("tools",))

@@ -30,7 +30,7 @@ FAMILIES = [
     "tau2_gpt41",
     "tau_airline_gpt4o",
 ]
-UNKNOWN_FORMATS = ["copilot_cli", "gemini_cli_responses", "kimi", "otel_any_agent"]
+UNKNOWN_FORMATS = ["copilot_cli", "gemini_cli_responses", "kimi"]
 
 
 def read(path: Path) -> tuple[list[Transcript], list[Skipped]]:
