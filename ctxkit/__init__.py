@@ -30,17 +30,18 @@ if TYPE_CHECKING:
     from ctxkit.flow import Flow, Middleware, ModelNext, Perform, ToolNext, compute, done, perform
     from ctxkit.integrations.wrap import wrap
     from ctxkit.keeping import Ledger
-    from ctxkit.ledger import Attempt, Decision
+    from ctxkit.ledger import Attempt, Decision, EditDecision
     from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
-    from ctxkit.middleware import (
-        CacheToolResults,
-        DedupeToolResults,
-        LimitSpend,
-        RepairHistory,
-        TokenMeter,
-        TrimHistory,
-        TruncateToolResults,
-    )
+    from ctxkit.middleware.cache_tool_results import CacheToolResults
+    from ctxkit.middleware.dedupe_tool_results import DedupeToolResults
+    from ctxkit.middleware.limit_spend import LimitSpend
+    from ctxkit.middleware.record_transcript import RecordTranscript
+    from ctxkit.middleware.repair_history import RepairHistory
+    from ctxkit.middleware.slim_tool_definitions import SlimToolDefinitions
+    from ctxkit.middleware.summarize_tool_results import SummarizeToolResults
+    from ctxkit.middleware.token_meter import TokenMeter
+    from ctxkit.middleware.trim_history import TrimHistory
+    from ctxkit.middleware.truncate_tool_results import TruncateToolResults
     from ctxkit.originals import Originals
     from ctxkit.presets import balanced, observe
     from ctxkit.reports import Report
@@ -60,16 +61,17 @@ _HOMES = {
     "Attempt": "ctxkit.ledger",
     "Block": "ctxkit.messages",
     "BodyError": "ctxkit.errors",
-    "CacheToolResults": "ctxkit.middleware",
+    "CacheToolResults": "ctxkit.middleware.cache_tool_results",
     "Charge": "ctxkit.usage",
     "ConfigError": "ctxkit.errors",
     "CtxkitError": "ctxkit.errors",
     "Decision": "ctxkit.ledger",
-    "DedupeToolResults": "ctxkit.middleware",
+    "DedupeToolResults": "ctxkit.middleware.dedupe_tool_results",
+    "EditDecision": "ctxkit.ledger",
     "Flow": "ctxkit.flow",
     "FlowError": "ctxkit.errors",
     "Ledger": "ctxkit.keeping",
-    "LimitSpend": "ctxkit.middleware",
+    "LimitSpend": "ctxkit.middleware.limit_spend",
     "Middleware": "ctxkit.flow",
     "ModelCallFailed": "ctxkit.errors",
     "ModelNext": "ctxkit.flow",
@@ -78,23 +80,26 @@ _HOMES = {
     "Originals": "ctxkit.originals",
     "Perform": "ctxkit.flow",
     "Problem": "ctxkit.validity",
-    "RepairHistory": "ctxkit.middleware",
+    "RecordTranscript": "ctxkit.middleware.record_transcript",
+    "RepairHistory": "ctxkit.middleware.repair_history",
     "Repaired": "ctxkit.validity",
     "Report": "ctxkit.reports",
+    "SlimToolDefinitions": "ctxkit.middleware.slim_tool_definitions",
     "SpendLimitReached": "ctxkit.errors",
     "Stack": "ctxkit.stack",
     "StreamAborted": "ctxkit.errors",
     "StreamError": "ctxkit.errors",
+    "SummarizeToolResults": "ctxkit.middleware.summarize_tool_results",
     "Task": "ctxkit.tasks",
     "TokenCount": "ctxkit.tokens.estimate",
-    "TokenMeter": "ctxkit.middleware",
+    "TokenMeter": "ctxkit.middleware.token_meter",
     "ToolCall": "ctxkit.messages",
     "ToolNext": "ctxkit.flow",
     "ToolResult": "ctxkit.messages",
     "Transcript": "ctxkit.transcripts",
     "TranscriptError": "ctxkit.errors",
-    "TrimHistory": "ctxkit.middleware",
-    "TruncateToolResults": "ctxkit.middleware",
+    "TrimHistory": "ctxkit.middleware.trim_history",
+    "TruncateToolResults": "ctxkit.middleware.truncate_tool_results",
     "UnknownToolError": "ctxkit.errors",
     "Usage": "ctxkit.usage",
     "balanced": "ctxkit.presets",
@@ -137,6 +142,7 @@ __all__ = [
     "CtxkitError",
     "Decision",
     "DedupeToolResults",
+    "EditDecision",
     "Flow",
     "FlowError",
     "Ledger",
@@ -149,13 +155,16 @@ __all__ = [
     "Originals",
     "Perform",
     "Problem",
+    "RecordTranscript",
     "RepairHistory",
     "Repaired",
     "Report",
+    "SlimToolDefinitions",
     "SpendLimitReached",
     "Stack",
     "StreamAborted",
     "StreamError",
+    "SummarizeToolResults",
     "Task",
     "TokenCount",
     "TokenMeter",

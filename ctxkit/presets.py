@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ctxkit.middleware import TokenMeter, TrimHistory, TruncateToolResults
+from ctxkit.middleware.token_meter import TokenMeter
+from ctxkit.middleware.trim_history import TrimHistory
+from ctxkit.middleware.truncate_tool_results import TruncateToolResults
 from ctxkit.stack import Stack
 
 

@@ -9,7 +9,8 @@ import pytest
 from ctxkit.errors import AttachError, FlowError, SpendLimitReached
 from ctxkit.flow import Flow, Middleware, ModelNext, ToolNext, ask_model
 from ctxkit.messages import ModelRequest, ModelResponse, ToolCall, ToolResult
-from ctxkit.middleware import LimitSpend, TokenMeter
+from ctxkit.middleware.limit_spend import LimitSpend
+from ctxkit.middleware.token_meter import TokenMeter
 from ctxkit.stack import Stack
 from ctxkit.testing import ScriptedModel, both, reply
 from support.bodies import ANTHROPIC, request_of, user

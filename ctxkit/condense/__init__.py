@@ -28,7 +28,25 @@ __all__ = [
 ]
 
 # The kinds that have a condenser of their own: `condense_<kind>` in the module of that name.
-CONDENSERS: frozenset[ContentKind] = frozenset({"log", "search_hits", "listing", "traceback", "test_output"})
+CONDENSERS: frozenset[ContentKind] = frozenset(
+    {
+        "code",
+        "diff",
+        "log",
+        "search_hits",
+        "listing",
+        "traceback",
+        "test_output",
+        "html",
+        "markdown",
+        "text",
+        "base64",
+        "json_rows",
+        "json",
+        "ndjson",
+        "table",
+    }
+)
 # Whose lines mean the same without white space at their ends, and when one stands for many like it.
 LINE_KINDS: frozenset[ContentKind] = frozenset(
     {"log", "search_hits", "listing", "traceback", "test_output", "text"}

@@ -28,6 +28,8 @@ JSON_START = re.compile(r'\s*(?:[{\[]\s*["{\[\]}]|\[\s*(?:-?\d|true\b|false\b|nu
 ROWS_START = re.compile(r"\s*\[\s*\{")
 HTML_START = re.compile(r"\s*(?:<\?xml[^>]{0,200}>\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 HTML_LINE = re.compile(r"\s*</?(?:a|b|br|div|h[1-6]|i|img|li|link|meta|p|script|span|table|td|tr|ul)\b")
+# What a program fills in: such a page is read as source code.
+TEMPLATE = re.compile(r"<%[=\s]|\{%[-\s]|\{\{ ?\w")
 DIFF = re.compile(r"^(?:diff --git |@@ -\d+(?:,\d+)? \+\d+)", re.MULTILINE)
 BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{BASE64_RUN},}}+={{0,2}}")
 LINE_NUMBER = re.compile(r"(\d{1,6}):")
@@ -234,7 +236,7 @@ def _as_markup(sample: _Sample) -> ContentKind | None:
         return "diff"
     tags = sum(map(bool, map(HTML_LINE.match, sample.lines)))
     if HTML_START.match(sample.start) or tags > HTML_SHARE * len(sample.lines):
-        return "html"
+        return "code" if TEMPLATE.search(sample.start) else "html"
     return None
 
 

@@ -3,6 +3,7 @@
 from ctxkit.tool_costs.bloat import Bloat, Duplicate
 from ctxkit.tool_costs.costs import TASK_REQUESTS, Dollars, ToolCost, ToolsReport, tool_costs
 from ctxkit.tool_costs.forms import ToolDefinition, read_tools
+from ctxkit.tool_costs.unused import UnusedTool, unused_tools
 
 __all__ = [
     "TASK_REQUESTS",
@@ -12,6 +13,8 @@ __all__ = [
     "ToolCost",
     "ToolDefinition",
     "ToolsReport",
+    "UnusedTool",
     "read_tools",
     "tool_costs",
+    "unused_tools",
 ]

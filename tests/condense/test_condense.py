@@ -115,7 +115,10 @@ def test_any_counter_counts() -> None:
         assert 100 < words.count(made.text) <= 200
 
 
-def test_a_text_of_no_known_kind_keeps_its_start_its_end_and_its_errors() -> None:
+def test_a_kind_without_a_condenser_keeps_its_start_its_end_and_its_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ctxkit.condense.CONDENSERS", frozenset())
     text = "\n".join(f"It was day number {chr(97 + number % 26) * 5}{number}." for number in range(2_000))
     made = condense(f"{text}\nbye", max_tokens=300, kind="text")
     assert made.text == truncate(f"{text}\nbye", max_tokens=300)

@@ -91,6 +91,8 @@ QUOTES: list[tuple[ContentKind, str]] = [
     ("code", "Found 2 code sections.\n\nsympy/a.py\n```\n    33\timport copy\n\n    34\timport io\n```\n"),
     ("code", "import os\n\n\ndef main() -> None:\n    return os.getcwd()\n"),
     ("html", "<!DOCTYPE html>\n<html><head></head><body>x</body></html>"),
+    ("code", "<!DOCTYPE html>\n<html><body><%= render('header') %></body></html>"),
+    ("code", "<html>\n<body>{% for item in items %}<p>{{ item }}</p>{% endfor %}</body></html>"),
     ("html", "<ul>\n<li>one</li>\n<li>two</li>\n</ul>\n"),
     ("markdown", "# Skills\n\nFolders of instructions.\n\n- one\n- two\n"),
     ("markdown", "Run this:\n\n```\nmake\n```\n"),

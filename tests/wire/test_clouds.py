@@ -13,7 +13,7 @@ import ctxkit
 from ctxkit.flow import Flow, ModelNext, done
 from ctxkit.integrations.httpx2 import Transport
 from ctxkit.messages import ModelRequest, ModelResponse
-from ctxkit.middleware import TruncateToolResults
+from ctxkit.middleware.truncate_tool_results import TruncateToolResults
 from ctxkit.usage import Usage
 from ctxkit.wire import wire_named
 from ctxkit.wire.framing import AwsEventReader, reframed

@@ -16,7 +16,7 @@ from ctxkit.integrations.httpx import AsyncTransport as HttpxAsyncTransport
 from ctxkit.integrations.httpx import Transport as HttpxTransport
 from ctxkit.integrations.httpx2 import AsyncTransport, Transport
 from ctxkit.messages import ModelRequest, ModelResponse
-from ctxkit.middleware import TruncateToolResults
+from ctxkit.middleware.truncate_tool_results import TruncateToolResults
 from ctxkit.usage import Usage
 from ctxkit.wire import wire_named
 from support.bodies import GEMINI, answer_body

@@ -14,7 +14,7 @@ import pytest
 import ctxkit
 from ctxkit.flow import Flow, ModelNext, done
 from ctxkit.messages import ModelRequest, ModelResponse
-from ctxkit.middleware import TruncateToolResults
+from ctxkit.middleware.truncate_tool_results import TruncateToolResults
 from ctxkit.usage import Usage
 from ctxkit.wire import wire_named
 from support.bodies import RESPONSES, answer_body

@@ -8,7 +8,7 @@ import pytest
 
 import ctxkit
 from ctxkit.messages import Block
-from ctxkit.middleware import TruncateToolResults
+from ctxkit.middleware.truncate_tool_results import TruncateToolResults
 from ctxkit.testing import ScriptedModel, both, native
 from support.bodies import ANTHROPIC, answer_body, answer_to, request_of, user
 
