@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ctxkit.middleware.cache_tool_results import CacheToolResults
     from ctxkit.middleware.dedupe_tool_results import DedupeToolResults
     from ctxkit.middleware.limit_spend import LimitSpend
+    from ctxkit.middleware.recall_tool_results import RecallToolResults
     from ctxkit.middleware.record_transcript import RecordTranscript
     from ctxkit.middleware.repair_history import RepairHistory
     from ctxkit.middleware.slim_tool_definitions import SlimToolDefinitions
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from ctxkit.middleware.trim_history import TrimHistory
     from ctxkit.middleware.truncate_tool_results import TruncateToolResults
     from ctxkit.originals import Originals
-    from ctxkit.presets import balanced, observe
+    from ctxkit.presets import balanced, lossless, observe
     from ctxkit.reports import Report
     from ctxkit.stack import Stack
     from ctxkit.tasks import Task, current_task, task
@@ -80,6 +81,7 @@ _HOMES = {
     "Originals": "ctxkit.originals",
     "Perform": "ctxkit.flow",
     "Problem": "ctxkit.validity",
+    "RecallToolResults": "ctxkit.middleware.recall_tool_results",
     "RecordTranscript": "ctxkit.middleware.record_transcript",
     "RepairHistory": "ctxkit.middleware.repair_history",
     "Repaired": "ctxkit.validity",
@@ -109,6 +111,7 @@ _HOMES = {
     "done": "ctxkit.flow",
     "keep_calibration": "ctxkit.tokens.calibration_file",
     "load": "ctxkit.transcripts",
+    "lossless": "ctxkit.presets",
     "observe": "ctxkit.presets",
     "perform": "ctxkit.flow",
     "repair": "ctxkit.validity",
@@ -155,6 +158,7 @@ __all__ = [
     "Originals",
     "Perform",
     "Problem",
+    "RecallToolResults",
     "RecordTranscript",
     "RepairHistory",
     "Repaired",
@@ -184,6 +188,7 @@ __all__ = [
     "done",
     "keep_calibration",
     "load",
+    "lossless",
     "observe",
     "perform",
     "repair",
