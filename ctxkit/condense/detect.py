@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 import orjson
 
@@ -209,8 +209,11 @@ def _as_data(sample: _Sample) -> ContentKind | None:
     if objects > 1 and objects >= NDJSON_SHARE * len(sample.lines) and _is_json(sample.start.split("\n")[0]):
         return "ndjson"
     end = sample.parts[-1].rstrip()[-1:]
-    if JSON_START.match(sample.start) and end in ("}", "]") and not _starts_with_a_line_of_json(sample):
-        return "json_rows" if ROWS_START.match(sample.start) else "json"
+    if JSON_START.match(sample.start) and end in ("}", "]"):
+        if not _starts_with_a_line_of_json(sample):
+            return "json_rows" if ROWS_START.match(sample.start) else "json"
+        if JSON_START.match(_without_lines_of_json(sample.start)):
+            return "json"
     if any(sign in part for sign in NOT_TEXT for part in sample.parts) or sample.share_of(BASE64) > 0.5:
         return "base64"
     return None
@@ -220,6 +223,12 @@ def _starts_with_a_line_of_json(sample: _Sample) -> bool:
     """Whether the first line is a value by itself, so that what follows is no part of it."""
     first, _, rest = sample.start.lstrip().partition("\n")
     return bool(rest.strip()) and _is_json(first)
+
+
+def _without_lines_of_json(text: str) -> str:
+    """What follows the lines at the start of a text that are values by themselves."""
+    lines = text.split("\n")
+    return "\n".join(dropwhile(lambda line: _is_json(line) or not line.strip(), lines))
 
 
 def _is_json(line: str) -> bool:

@@ -92,7 +92,7 @@ class Shortener:
         return f"{text[:start]} {said} {text[start + hidden :]}"
 
     def _text(self, text: str, chars: int) -> str:
-        """A longer text by its lines: both ends, what the question asks about, and those that name something."""
+        """A longer text by lines: both ends, what the question asks about, and those that name something."""
         lines = Lines(text)
         count = len(lines.lines)
         longest = chars // TEXT_PART

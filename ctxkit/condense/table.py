@@ -47,10 +47,7 @@ class _Table:
     @classmethod
     def of(cls, lines: Sequence[str]) -> _Table:
         """The table in some lines; the first line like most others is its heading."""
-        half = len(lines) // 2
-        separator = next(
-            (sign for sign in SEPARATORS if sum((sign or "  ") in line for line in lines) > half), ""
-        )
+        separator = _separator(lines)
         cells = [_cells(line, separator) for line in lines]
         usual = Counter(map(len, cells)).most_common(1)[0][0]
         like = [number for number, line in enumerate(cells) if len(line) == usual]
@@ -152,9 +149,11 @@ def _is_rule(line: str) -> bool:
     return "-" in line and RULE.issuperset(line)
 
 
-def _is_in_most(sign: str, lines: Sequence[str]) -> bool:
-    holding = [line for line in lines if sign in line]
-    return len(holding) > len(lines) // 2
+def _separator(lines: Sequence[str]) -> str:
+    """The first separator that more than half of the lines hold."""
+    half = len(lines) // 2
+    found = [sign for sign in SEPARATORS if sum((sign or "  ") in line for line in lines) > half]
+    return found[0] if found else ""
 
 
 def _cells(line: str, separator: str) -> list[str]:

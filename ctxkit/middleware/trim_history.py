@@ -16,6 +16,7 @@ from ctxkit.tasks import current_task
 from ctxkit.tokens import block_counter_for, counted, counter_for
 from ctxkit.trimming import Costs, Fold, Schedule, Settings, State
 from ctxkit.trimming.candidates import Finder, Stub, stub
+from ctxkit.trimming.edge import with_edge_marked
 from ctxkit.wire.thinking import binds_thinking
 
 
@@ -27,6 +28,9 @@ class TrimHistory(Middleware):
     on; then a batch goes at once, what is large and old first, and nothing changes until the next one pays.
     The sizes follow from the model's prices, from how fast the history grows and from what of it is stable.
     Each batch that was considered is in `task.edit_decisions` with its numbers.
+
+    Where the caller marks its prompts for Anthropic's cache and has a mark left, one is put in front of what
+    was cleared last, so that all before it is read and not written again.
 
     Calls and results stay paired, and messages stay where they are. What is cleared is a pure fold over the
     history: the caller sends the whole of it every time, and gets the same bytes every time, also in a new
@@ -109,6 +113,8 @@ class TrimHistory(Middleware):
             reasons={one.block: batch.reason for batch in state.batches for one in batch.taken},
             lost_thinking=[index for batch in state.batches for index in batch.lost_thinking],
         )
+        if taken:
+            made = with_edge_marked(made, state.batches[-1].taken[0].place)
         return (yield from call_next(made))
 
     def _state(self, request: ModelRequest, originals: Originals | None) -> State:
@@ -139,6 +145,6 @@ def _recalled(originals: Originals) -> Stub:
     def said(block: Block, tokens: int) -> str:
         how = originals.how(originals.handle(block.text))
         what = "failed result" if block.is_error else "result"
-        return f"{NOTE}{what} of {tokens:,} tokens cleared, it is old; {how}]"
+        return f"{NOTE}{what} of {tokens:,} tokens cleared; {how}]"
 
     return said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ctxkit.trimming.settings import Settings
 Stub = Callable[[Block, int], str]
 """What is said in the place of a result, of so many tokens."""
 # An argument is large, and may be cleared, from so many characters on.
-LARGE_ARGUMENT_CHARS = 400
+LARGE_ARGUMENT_CHARS = 200
 DEEPEST = 6
 
 
@@ -50,7 +50,7 @@ class Candidate:
 def stub(block: Block, tokens: int) -> str:
     """What is said in the place of a result."""
     what = "failed result" if block.is_error else "result"
-    return f"{NOTE}{what} of {tokens:,} tokens cleared, it is old; call {block.tool or 'the tool'} again]"
+    return f"{NOTE}{what} of {tokens:,} tokens cleared; call {block.tool or 'the tool'} again]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +71,29 @@ class Finder:
     texts: Counter
     stub: Stub
 
-    def of(self, turn: Turn, step: int, *, calls: bool) -> Iterator[Candidate]:
-        """The candidates of a turn.
+    def of(self, turn: Turn, step: int) -> list[Candidate]:
+        """The candidates of a turn in a round of tool calls, in their order.
 
-        Args:
-            turn: The turn.
-            step: The round of tool calls that it belongs to.
-            calls: Whether calls are among them: not where the model thought just before, as its thinking may
-                be signed together with what it called.
+        A call stays where thinking stands behind it in its message, or right in front of its item: what a
+        provider signed may not fit any more.
         """
-        for block in turn.blocks:
-            if not block.client or not self.settings.may_clear(block):
-                continue
-            found = None
-            if block.kind == "tool_result":
-                found = self._result(block, step)
-            elif block.kind == "tool_call" and calls and self.settings.clear_arguments:
-                found = self._call(block, step)
-            if found is not None:
-                yield found
+        found: list[Candidate] = []
+        thought = turn.parent is not None and _thinks(turn.parent)
+        for block in reversed(turn.blocks):
+            thought = thought or block.kind == "thinking"
+            one = self._candidate(block, step, thought=thought)
+            if one is not None:
+                found.append(one)
+        return found[::-1]
+
+    def _candidate(self, block: Block, step: int, *, thought: bool) -> Candidate | None:
+        if not block.client or not self.settings.may_clear(block):
+            return None
+        if block.kind == "tool_result":
+            return self._result(block, step)
+        if block.kind == "tool_call" and self.settings.clear_arguments and not thought:
+            return self._call(block, step)
+        return None
 
     def _result(self, block: Block, step: int) -> Candidate | None:
         tokens = self.blocks.count(block)
@@ -122,3 +126,7 @@ class Finder:
         made = [part for part, _ in parts]
         saves = sum(saved for _, saved in parts)
         return (dict(zip(keys, made, strict=True)) if isinstance(value, Mapping) else made), saves
+
+
+def _thinks(turn: Turn) -> bool:
+    return any(block.kind == "thinking" for block in turn.blocks)

@@ -97,8 +97,7 @@ class Fold:
         steps = state.steps + (_calls(turn) and not (turn.parent is not None and _calls(turn.parent)))
         index = state.index + 1
         tokens = turn_tokens(turn, self.counter)
-        thought = _thinks(turn) or (turn.parent is not None and _thinks(turn.parent))
-        found = tuple(self.finder.of(turn, steps, calls=not thought))
+        found = tuple(self.finder.of(turn, steps))
         opened = index if state.open is None and found else state.open
         state = replace(
             state,

@@ -96,9 +96,11 @@ class Schedule:
     costs: Costs
 
     def target(self, sizes: Sizes) -> int:
-        """The size to clear down to: `L`."""
+        """The size to clear down to: `L`; well below the size that no prompt should pass."""
         wanted = self.settings.target_tokens
-        return sizes.stable + RECENT_TOKENS if wanted is None else wanted
+        target = sizes.stable + RECENT_TOKENS if wanted is None else wanted
+        most = self.costs.most
+        return target if most is None else min(target, most - most // BATCH_PART)
 
     def start(self, sizes: Sizes, clearable: int) -> int | None:
         """The size to clear from: `H`; `None` where clearing never pays.

@@ -22,6 +22,8 @@ QUOTES: list[tuple[ContentKind, str]] = [
     ("json", '{"status": "success", "data": {"result": []}}'),
     ("json", "[1, 2, 3]"),
     ("json", "{}"),
+    ("json", '{"tool_name": "list_rules"}\n\n{"status": "success"}\n{\n  "groups": []\n}'),
+    ("log", '{"event": "start"}\nlistening on port 80\n{"event": "stop"}\n{"event": "end"}'),
     ("ndjson", '{"level":30,"msg":"a"}\n{"level":30,"msg":"b"}\n{"level":50,"msg":"c"}\n'),
     ("table", "id,name,city,zip\n1,Ann,Ulm,89073\n2,Bob,Bern,3000\n3,Cem,Basel,4000\n"),
     ("table", "| id | name |\n|----|------|\n| 1  | Ann  |\n| 2  | Bob  |\n"),
@@ -102,7 +104,9 @@ QUOTES: list[tuple[ContentKind, str]] = [
     ("text", ""),
 ]
 OUTPUTS: dict[str, ContentKind] = {
+    "holmes-604f2704.txt.gz": "json",
     "holmes-67942837.txt.gz": "json",
+    "holmes-7b55836b.txt.gz": "json",
     "holmes-bdcbb7f1.html.gz": "html",
     "holmes-c0c8e2af.txt.gz": "table",
 }

@@ -47,7 +47,7 @@ def sent(raw: list[Any], *, model: str = BINDS, histories: Histories | None = No
 
 
 def cleared(request: ModelRequest) -> list[bool]:
-    return ["cleared, it is old" in text for text in result_texts(ANTHROPIC, request.body["messages"])]
+    return ["tokens cleared; " in text for text in result_texts(ANTHROPIC, request.body["messages"])]
 
 
 def thoughts(request: ModelRequest) -> list[int]:

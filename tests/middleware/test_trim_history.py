@@ -54,7 +54,7 @@ def trimmed(middleware: ctxkit.TrimHistory, wire: str, messages: Sequence[Any], 
 
 
 def is_note(content: Any) -> bool:
-    return isinstance(content, str) and content.startswith("[ctxkit: ") and "cleared, it is old" in content
+    return isinstance(content, str) and content.startswith("[ctxkit: ") and "tokens cleared; " in content
 
 
 def tokens_of(request: ModelRequest) -> int:
@@ -95,7 +95,7 @@ def test_a_note_says_what_stood_there(wire: str) -> None:
         next(request_of(wire, rounds(wire, [WORDS * 700])).tool_results())
     )
     (note,) = trimmed(trim(100, 0), wire, rounds(wire, [WORDS * 700], tool="grep"))
-    assert note == f"[ctxkit: result of {tokens:,} tokens cleared, it is old; call grep again]"
+    assert note == f"[ctxkit: result of {tokens:,} tokens cleared; call grep again]"
     assert "," in f"{tokens:,}"
 
 

@@ -214,11 +214,11 @@ def test_remaining_turns_are_the_median_of_the_runs_that_got_as_far() -> None:
     assert [learned.after(turn) for turn in (0, 10, 25)] == [40, 30, 25]
 
 
-def test_where_too_few_runs_got_as_far_a_third_of_the_turns_so_far_is_expected() -> None:
+def test_where_too_few_runs_got_as_far_a_tenth_of_the_turns_so_far_is_expected() -> None:
     learned = RemainingTurns.from_lengths([10, 10, 20, 20, 20])
     assert learned.after(9) == 11
-    assert learned.after(12) == 4
-    assert RemainingTurns().after(30) == 10
+    assert learned.after(12) == 1
+    assert RemainingTurns().after(30) == 3
 
 
 def test_remaining_turns_may_be_set() -> None:

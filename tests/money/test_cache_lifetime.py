@@ -45,6 +45,11 @@ def test_what_is_new_in_a_turn_is_written_whatever_lifetime_it_has() -> None:
     assert (seen.written, seen.lapsed) == (150, 0)
 
 
+def test_after_more_than_an_hour_all_is_written_again_at_either_lifetime() -> None:
+    assert (run(3_600.0).written, run(3_600.0).lapsed) == (100, 100)
+    assert (run(3_601.0).written, run(3_601.0).lapsed) == (200, 0)
+
+
 @pytest.mark.parametrize("rates", [None, replace(RATES, cache_write_1h=None)])
 def test_an_hour_does_not_pay_where_its_price_is_unknown(rates: Rates | None) -> None:
     assert not pays_for_an_hour(run(*[600.0] * 9), 100, rates)
