@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ctxkit.middleware.cache_tool_results import CacheToolResults
     from ctxkit.middleware.dedupe_tool_results import DedupeToolResults
     from ctxkit.middleware.limit_spend import LimitSpend
+    from ctxkit.middleware.place_cache_breakpoints import PlaceCacheBreakpoints
     from ctxkit.middleware.recall_tool_results import RecallToolResults
     from ctxkit.middleware.record_transcript import RecordTranscript
     from ctxkit.middleware.repair_history import RepairHistory
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ctxkit.middleware.token_meter import TokenMeter
     from ctxkit.middleware.trim_history import TrimHistory
     from ctxkit.middleware.truncate_tool_results import TruncateToolResults
+    from ctxkit.middleware.use_provider_context import UseProviderContext
     from ctxkit.originals import Originals
     from ctxkit.presets import balanced, lossless, observe
     from ctxkit.reports import Report
@@ -80,6 +82,7 @@ _HOMES = {
     "ModelResponse": "ctxkit.messages",
     "Originals": "ctxkit.originals",
     "Perform": "ctxkit.flow",
+    "PlaceCacheBreakpoints": "ctxkit.middleware.place_cache_breakpoints",
     "Problem": "ctxkit.validity",
     "RecallToolResults": "ctxkit.middleware.recall_tool_results",
     "RecordTranscript": "ctxkit.middleware.record_transcript",
@@ -104,6 +107,7 @@ _HOMES = {
     "TruncateToolResults": "ctxkit.middleware.truncate_tool_results",
     "UnknownToolError": "ctxkit.errors",
     "Usage": "ctxkit.usage",
+    "UseProviderContext": "ctxkit.middleware.use_provider_context",
     "balanced": "ctxkit.presets",
     "compute": "ctxkit.flow",
     "count": "ctxkit.counting",
@@ -157,6 +161,7 @@ __all__ = [
     "ModelResponse",
     "Originals",
     "Perform",
+    "PlaceCacheBreakpoints",
     "Problem",
     "RecallToolResults",
     "RecordTranscript",
@@ -181,6 +186,7 @@ __all__ = [
     "TruncateToolResults",
     "UnknownToolError",
     "Usage",
+    "UseProviderContext",
     "balanced",
     "compute",
     "count",

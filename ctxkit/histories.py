@@ -110,7 +110,11 @@ class Histories:
         return turn
 
     def _longest(self, head: Turn, messages: list[Any]) -> _Known:
-        """The most recent known history that the messages begin with; the bare head where there is none."""
+        """The most recent known history that the messages begin with.
+
+        Where there is none, as a message of it was edited, it is what the last one with this head has in common
+        with them: the bare head, if nothing.
+        """
         for known in reversed(self._known.values()):
             length = len(known.messages)
             if (
@@ -120,7 +124,11 @@ class Histories:
                 and messages[:length] == known.messages
             ):
                 return known
-        return _Known((head,), [], 0)
+        last = next((known for known in reversed(self._known.values()) if known.turns[0] is head), None)
+        if last is None:
+            return _Known((head,), [], 0)
+        shared = _shared(last.messages, messages)
+        return _Known(last.turns[: shared + 1], messages[:shared], 0)
 
     def _keep(self, known: _Known, *, instead_of: _Known) -> None:
         for replaced in (instead_of, known):
@@ -131,3 +139,12 @@ class Histories:
         while len(self._known) > 1 and (self._bytes > self.max_bytes or len(self._known) > KEPT_HISTORIES):
             _, oldest = self._known.popitem(last=False)
             self._bytes -= oldest.size
+
+
+def _shared(left: list[Any], right: list[Any]) -> int:
+    """How many elements two lists have in common at their beginnings, found by halves."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if left[low:middle] == right[low:middle] else (low, middle - 1)
+    return low

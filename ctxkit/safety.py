@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 AS_CALLER_MADE_IT = "the request goes out as the caller made it"
 # What providers say about a history, as opposed to a model's name, a limit or a schema.
 _HISTORY = re.compile(
-    r"tool_use|tool_result|tool_call|function.?call|signature|thinking|reasoning|must be non-empty"
-    r"|must end with a user",
+    r"tool_use|tool_result|tool_call|function.?call|signature|thinking|reasoning|cache_control"
+    r"|must be non-empty|must end with a user",
     re.IGNORECASE,
 )
 _REFUSED = "safety.refused"

@@ -20,7 +20,7 @@ MESSAGES: list[Any] = [
     {"role": "assistant", "content": [CALL]},
     {"role": "user", "content": [RESULT]},
 ]
-REFUSAL = {
+REFUSAL: dict[str, Any] = {
     "type": "error",
     "error": {
         "type": "invalid_request_error",
@@ -96,10 +96,21 @@ def test_an_edit_that_makes_the_body_unreadable_is_not_sent(task: ctxkit.Task) -
     assert task.faults["an edit broke the rule readable_body"] == 1
 
 
-def test_a_refused_edit_goes_out_again_without_it_and_that_history_is_left_alone(task: ctxkit.Task) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        REFUSAL["error"]["message"],
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+        "messages: final message must end with a user turn",
+    ],
+)
+def test_a_refused_edit_goes_out_again_without_it_and_that_history_is_left_alone(
+    said: str, task: ctxkit.Task
+) -> None:
     histories = Histories()
     stack = ctxkit.Stack(Shouts(), ctxkit.TokenMeter())
-    model = ScriptedModel([failure(400, REFUSAL), reply(text="Seen."), reply(text="Again.")])
+    refusal = {"type": "error", "error": {"type": "invalid_request_error", "message": said}}
+    model = ScriptedModel([failure(400, refusal), reply(text="Seen."), reply(text="Again.")])
     run(stack.model_flow(asked(MESSAGES, histories)), model)
     longer = [*MESSAGES, {"role": "assistant", "content": "Seen."}, {"role": "user", "content": "And?"}]
     run(stack.model_flow(asked(longer, histories)), model)
