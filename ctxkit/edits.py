@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ctxkit.ledger import Decision
@@ -12,6 +13,7 @@ from ctxkit.tasks import current_task
 from ctxkit.wire.thinking import without_thinking
 
 _WITHOUT = "edits.without_thinking"
+_CLEARED = "edits.cleared"
 
 
 def edited(request: ModelRequest, texts: Mapping[Block, str], *, by: str, reason: str) -> ModelRequest:
@@ -32,40 +34,62 @@ def edited(request: ModelRequest, texts: Mapping[Block, str], *, by: str, reason
     return request.with_result_texts(texts)
 
 
-def cleared(
-    request: ModelRequest,
-    natives: Mapping[Block, Any],
-    *,
-    by: str,
-    reasons: Mapping[Block, str],
-    lost_thinking: Collection[int] = (),
-) -> ModelRequest:
+@dataclass(frozen=True, slots=True)
+class Clearing:
+    """What is cleared together.
+
+    Attributes:
+        natives: The blocks, and the native parts that stand for them.
+        lost_thinking: The places of messages that lose their thinking, as the edit would make it invalid.
+        reason: Why, in one sentence.
+    """
+
+    natives: Mapping[Block, Any]
+    lost_thinking: tuple[int, ...]
+    reason: str
+
+
+def cleared(request: ModelRequest, clearings: Sequence[Clearing], *, by: str) -> ModelRequest:
     """A request in which other native parts stand for results and calls; what is decided is noted once.
 
     Args:
         request: As the middleware got it.
-        natives: The blocks and what stands for them.
+        clearings: All that is cleared of its history. While this is the same object, the work of the request
+            before is taken again.
         by: The middleware, for the decision log.
-        reasons: Why for each, in one sentence.
-        lost_thinking: The places of messages that lose their thinking, as the edit would make it invalid.
     """
-    if not request.editable:
+    if not request.editable or not clearings:
         return request
-    for block in natives:
-        _note(request, block, by, "replaced", reasons[block])
+    first = next(iter(clearings[-1].natives))
+    memo, key, task = request.turns[int(first.where[1])].memo, (_CLEARED, by), current_task()
+    known = memo.get(key)
+    if known is None or known[0] is not clearings or known[1] is not task:
+        known = memo[key] = clearings, task, _changed(request, clearings, by)
+    messages = list(request.wire.messages(request.body))
+    for index, message in known[2].items():
+        messages[index] = message
+    return request.with_messages(messages)
+
+
+def _changed(request: ModelRequest, clearings: Sequence[Clearing], by: str) -> dict[int, Any]:
+    """The messages that are changed, by their places."""
+    natives: dict[Block, Any] = {}
+    for clearing in clearings:
+        natives.update(clearing.natives)
+        for block in clearing.natives:
+            _note(request, block, by, "replaced", clearing.reason)
     made = request.with_natives(natives)
-    if not lost_thinking:
-        return made
-    messages: list[Any] = list(made.wire.messages(made.body))
-    for index in lost_thinking:
+    messages = made.wire.messages(made.body)
+    changed = {index: messages[index] for index in {int(block.where[1]) for block in natives}}
+    for index in dict.fromkeys(one for clearing in clearings for one in clearing.lost_thinking):
         turn = made.turns[index]
         for block in turn.blocks:
             if block.kind == "thinking":
                 _note(request, block, by, "dropped", "it is bound to a history that was edited")
         if _WITHOUT not in turn.memo:
             turn.memo[_WITHOUT] = without_thinking(messages[index])
-        messages[index] = turn.memo[_WITHOUT]
-    return made.with_messages(messages)
+        changed[index] = turn.memo[_WITHOUT]
+    return changed
 
 
 def left(request: ModelRequest, block: Block, *, by: str, reason: str) -> None:

@@ -52,11 +52,10 @@ def needs(head: Turn, turns: Sequence[Turn]) -> Iterator[Need]:
     for block in head.blocks:
         given.add(block)
     for number, turn in enumerate(turns):
-        if turn.role == "assistant":
-            for string in sorted(strings(_said(turn))):
-                source = None if given.first(string) else found.first(string)
-                if source is not None:
-                    yield Need(string, source, number)
+        for string in sorted(strings(_said(turn))):
+            source = None if given.first(string) else found.first(string)
+            if source is not None:
+                yield Need(string, source, number)
         for block in turn.blocks:
             if block.kind in GIVEN:
                 given.add(block)
@@ -72,7 +71,17 @@ def strings(text: str) -> set[str]:
 
 def holds(text: str, string: str) -> bool:
     """Whether a string stands in a text, and not only as a part of a longer word."""
-    return string in text and re.search(rf"(?<!\w){re.escape(string)}(?!\w)", text) is not None
+    at = text.find(string)
+    while at >= 0:
+        end = at + len(string)
+        if not _is_word(text[max(0, at - 1) : at]) and not _is_word(text[end : end + 1]):
+            return True
+        at = text.find(string, at + 1)
+    return False
+
+
+def _is_word(character: str) -> bool:
+    return character == "_" or character.isalnum()
 
 
 def _is_telling(word: str) -> bool:

@@ -112,8 +112,8 @@ class Histories:
     def _longest(self, head: Turn, messages: list[Any]) -> _Known:
         """The most recent known history that the messages begin with.
 
-        Where there is none, as a message of it was edited, it is what the last one with this head has in common
-        with them: the bare head, if nothing.
+        Where there is none, as a message of it was edited, it is what the last one with this head has in
+        common with them: the bare head, if nothing.
         """
         for known in reversed(self._known.values()):
             length = len(known.messages)

@@ -152,7 +152,7 @@ class Prompt:
         """What stands in front of the messages."""
         return self._chain[0]
 
-    @property
+    @cached_property
     def turns(self) -> tuple[Turn, ...]:
         """The native messages, in order. Raises `BodyError` where the body is malformed."""
         return self._chain[1:]

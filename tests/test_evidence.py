@@ -72,3 +72,7 @@ def test_a_part_of_a_longer_word_does_not_hold_it() -> None:
     assert holds("id=99812;", "99812")
     assert not holds("id=998123", "99812")
     assert not holds("nothing", "99812")
+
+
+def test_a_word_that_stands_alone_is_found_behind_one_that_it_is_a_part_of() -> None:
+    assert holds("item_42a, then item_42", "item_42")

@@ -97,24 +97,17 @@ class TrimHistory(Middleware):
         by = type(self).__name__
         originals = self.originals if self.originals and self.originals.readable_in(request) else None
         state = self._state(request, originals)
-        for weighed in state.weighed:
-            current_task().weigh(EditDecision.of(weighed, by=by))
         if state.barred is not None:
             left(request, state.barred, by=by, reason="the model binds the thinking behind it to the history")
-        taken = [one for batch in state.batches for one in batch.taken]
-        if originals:
-            for one in taken:
-                if one.block.kind == "tool_result":
-                    yield from originals.keep(one.block.text)
-        made = cleared(
-            request,
-            {one.block: one.native for one in taken},
-            by=by,
-            reasons={one.block: batch.reason for batch in state.batches for one in batch.taken},
-            lost_thinking=[index for batch in state.batches for index in batch.lost_thinking],
-        )
-        if taken:
-            made = with_edge_marked(made, state.batches[-1].taken[0].place)
+        if self._is_new(request, state):
+            for weighed in state.weighed:
+                current_task().weigh(EditDecision.of(weighed, by=by))
+            for block in state.cleared if originals else ():
+                if originals and block.kind == "tool_result":
+                    yield from originals.keep(block.text)
+        made = cleared(request, state.batches, by=by)
+        if state.batches:
+            made = with_edge_marked(made, min(int(block.where[1]) for block in state.batches[-1].natives))
         return (yield from call_next(made))
 
     def _state(self, request: ModelRequest, originals: Originals | None) -> State:
@@ -130,6 +123,13 @@ class TrimHistory(Middleware):
             binds=binds,
         )
         return request.fold(fold.key, fold.start, fold.step)
+
+    def _is_new(self, request: ModelRequest, state: State) -> bool:
+        """Whether something was weighed that the running task does not know of yet."""
+        memo, key = request.head.memo, (type(self).__name__, "weighed", self.settings)
+        known, task = memo.get(key, ((), None)), current_task()
+        memo[key] = state.weighed, task
+        return bool(state.weighed) and not (known[0] is state.weighed and known[1] is task)
 
     def _costs(self, request: ModelRequest) -> Costs:
         """What the model's prompts cost; the same for the whole run."""

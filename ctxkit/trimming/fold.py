@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from ctxkit.blocks import Block, Turn
+from ctxkit.edits import Clearing
 from ctxkit.money.break_even import Edit, Weighed
 from ctxkit.tokens import BlockCounter, turn_tokens
 from ctxkit.trimming.candidates import Candidate, Finder
 from ctxkit.trimming.schedule import Schedule, Sizes
 from ctxkit.wire.thinking import begins_user_turn, can_lose_thinking
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What is cleared together.
-
-    Attributes:
-        taken: The candidates.
-        lost_thinking: The places of the messages that lose their thinking for it.
-        reason: Why, in one sentence.
-    """
-
-    taken: tuple[Candidate, ...]
-    lost_thinking: tuple[int, ...]
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +32,7 @@ class State:
         barred: A block that would be cleared here, were the thinking behind it not bound.
         again_at: No batch is weighed below this size, as one did not pay.
         batches: What is cleared.
+        cleared: How much each block saves that is.
         weighed: Every batch that was considered, taken or not.
     """
 
@@ -60,7 +47,8 @@ class State:
     thinking: int = -1
     barred: Block | None = None
     again_at: int = 0
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[Clearing, ...] = ()
+    cleared: Mapping[Block, int] = field(default_factory=dict)
     weighed: tuple[Weighed, ...] = ()
 
     @property
@@ -150,18 +138,19 @@ class Fold:
             self.counter.count(block) for one in lost for block in turns[one].blocks if _is_thought(block)
         )
         weighed = self.schedule.weighed(state.sizes, self._edit(state, taken, freed + thought, turns))
-        if self.schedule.settings.weighs:
-            state = replace(state, weighed=(*state.weighed, weighed))
-            if not weighed.taken:
-                return replace(state, again_at=self.schedule.again_at(state.sizes))
-        elif not weighed.taken:
+        if not self.schedule.settings.weighs:
             weighed = replace(weighed, taken=True, reason=f"the history passed {self._start(state):,} tokens")
+        state = replace(state, weighed=(*state.weighed, weighed))
+        if not weighed.taken:
+            return replace(state, again_at=self.schedule.again_at(state.sizes))
+        batch = Clearing({one.block: one.native for one in taken}, lost, weighed.reason)
         return replace(
             state,
             tokens=state.tokens - freed - thought,
             clearable=state.clearable - freed,
             thinking=min(state.thinking, taken[0].place),
-            batches=(*state.batches, Batch(taken, lost, weighed.reason)),
+            batches=(*state.batches, batch),
+            cleared={**state.cleared, **{one.block: one.saves for one in taken}},
         )
 
     def _start(self, state: State) -> int:
@@ -169,10 +158,9 @@ class Fold:
 
     def _edit(self, state: State, taken: Sequence[Candidate], freed: int, turns: Mapping[int, Turn]) -> Edit:
         """The history at the moment of the batch."""
-        behind = sum(
-            turn_tokens(turn, self.counter) for index, turn in turns.items() if index >= taken[0].place
-        )
-        gone = sum(one.saves for batch in state.batches for one in batch.taken if one.place >= taken[0].place)
+        first = taken[0].place
+        behind = sum(turn_tokens(turn, self.counter) for index, turn in turns.items() if index >= first)
+        gone = sum(saves for block, saves in state.cleared.items() if int(block.where[1]) >= first)
         kept = max(0, state.tokens - (behind - gone))
         return Edit(kept, freed, state.tokens - kept - freed)
 
@@ -184,7 +172,6 @@ class Fold:
 
     def _waiting(self, state: State, turns: Mapping[int, Turn]) -> list[Candidate]:
         """The candidates that are old enough and were not cleared yet, oldest first."""
-        cleared = {one.block for batch in state.batches for one in batch.taken}
         last_step = state.steps - self.schedule.settings.keep_steps
         found = (
             candidate
@@ -192,7 +179,7 @@ class Fold:
             for candidate in (state.found if index == state.index else turn.memo[self.key].found)
         )
         old = takewhile(lambda candidate: candidate.step <= last_step, found)
-        return [candidate for candidate in old if candidate.block not in cleared]
+        return [candidate for candidate in old if candidate.block not in state.cleared]
 
     def _enough(self, state: State, waiting: Iterable[Candidate]) -> tuple[Candidate, ...]:
         """Those that bring the request down to the target, large and old ones first, in their old order.
