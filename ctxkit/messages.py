@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from ctxkit.blocks import Block, Kind, Turn, Where, replaced
 from ctxkit.histories import Histories, TurnReader
+from ctxkit.tool_calls import ToolCall, ToolResult
 from ctxkit.usage import Usage
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 S = TypeVar("S")
+T = TypeVar("T")
 Framing = Literal["sse", "aws", "json"]
 """How the events of a stream stand in its bytes: see `ctxkit.wire.framing`."""
 
@@ -278,38 +280,43 @@ class ModelRequest(Prompt):
 
         The same texts for the same turn give the same native message every time.
         """
-        if not texts:
-            return self
-        edits: dict[int, list[tuple[Where, str]]] = {}
-        for block, text in texts.items():
-            edits.setdefault(int(block.where[1]), []).append((block.where, text))
-        messages = list(self.wire.messages(self.body))
-        for index, edit in edits.items():
-            memo, key = self.turns[index].memo, tuple(edit)
-            if key not in memo:
-                memo[key] = self.wire.with_result_texts(messages[index], dict(edit))
-            messages[index] = memo[key]
-        return self.with_messages(messages)
+        return self._changed(
+            texts, lambda message, edit: self.wire.with_result_texts(message, dict(edit)), tuple
+        )
 
     def with_natives(self, natives: Mapping[Block, Any]) -> ModelRequest:
         """A request in which other native parts stand for these blocks; itself where there are none.
 
         The same parts, as objects, for the same turn give the same native message every time.
         """
-        if not natives:
+
+        def changed(message: Any, edit: Sequence[tuple[Where, Any]]) -> Any:
+            for where, native in edit:
+                message = replaced(message, where[2:], native)
+            return message
+
+        return self._changed(
+            natives, changed, lambda edit: ("with_natives", *(id(native) for _, native in edit))
+        )
+
+    def _changed(
+        self,
+        edits: Mapping[Block, T],
+        change: Callable[[Any, Sequence[tuple[Where, T]]], Any],
+        key_of: Callable[[Sequence[tuple[Where, T]]], Hashable],
+    ) -> ModelRequest:
+        """A request whose messages are changed where these blocks stand, each message once for each edit."""
+        if not edits:
             return self
-        edits: dict[int, list[tuple[Where, Any]]] = {}
-        for block, native in natives.items():
-            edits.setdefault(int(block.where[1]), []).append((block.where[2:], native))
+        by_message: dict[int, list[tuple[Where, T]]] = {}
+        for block, made in edits.items():
+            by_message.setdefault(int(block.where[1]), []).append((block.where, made))
         messages = list(self.wire.messages(self.body))
-        for index, edit in edits.items():
-            memo, key = self.turns[index].memo, ("with_natives", *(id(native) for _, native in edit))
+        for index, edit in by_message.items():
+            memo, key = self.turns[index].memo, key_of(edit)
             if key not in memo:
-                message = messages[index]
-                for where, native in edit:
-                    message = replaced(message, where, native)
-                # An id stands for a part only as long as that is kept.
-                memo[key] = edit, message
+                # The edit is kept, as an id stands for a part only as long as that exists.
+                memo[key] = edit, change(messages[index], edit)
             messages[index] = memo[key][1]
         return self.with_messages(messages)
 
@@ -317,38 +324,6 @@ class ModelRequest(Prompt):
         """A request of a middleware's own, never streamed; a meter further in books it under `purpose`."""
         request = replace(self, editable=True).edit(remove=("stream", "stream_options"), **changes)
         return replace(request, purpose=purpose, url_stream=None, retry=0, origin=None)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool.
-
-    Attributes:
-        name: The tool's name.
-        input: Its arguments by name.
-        call_id: What ties the result to the call; `None` for a plain function call.
-        native: The provider's JSON for it, where a model made it.
-    """
-
-    name: str
-    input: Mapping[str, Any]
-    call_id: str | None = None
-    native: Any = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a tool gave back.
-
-    Attributes:
-        content: The function's own return value, of any type.
-        is_error: Whether the tool failed.
-        from_cache: Whether an earlier result was given instead of running the tool.
-    """
-
-    content: Any
-    is_error: bool = False
-    from_cache: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,9 @@ TYPES: Mapping[str, Any] = {
 STACK = ctxkit.Stack(
     ctxkit.TruncateToolResults(max_tokens=150),
     ctxkit.TrimHistory(start_tokens=300, target_tokens=100, keep_steps=0),
+    ctxkit.DedupeToolResults(min_tokens=0),
     RepairHistory(),
+    ctxkit.PlaceCacheBreakpoints(),
 )
 
 
