@@ -22,9 +22,6 @@ from ctxkit.transcripts.requests import context_starts, head
 from ctxkit.usage import Charge, Usage
 from ctxkit.wire import READERS
 
-# A Claude model's own tokens for one of o200k_base: a mean over code in 22 languages, measured on 2026-11-30.
-# It sizes nothing but what a log leaves out.
-CLAUDE_RATIO = 1.2
 OUTPUT_UNKNOWN = "the output tokens of some requests are placeholders in this log, and left out"
 COST_DIFFERS = "the log itself says another cost; its usage may leave out what was read from the prompt cache"
 TOLERANCE = Decimal("0.05")
@@ -241,8 +238,7 @@ class _Run:
             return split(usage=usage, charge=charge, total=0, prefix=lambda _: {}, output={})
         unrecorded = 0.0
         if self.transcript.incomplete:
-            ratio = CLAUDE_RATIO if "claude" in (prompt.model or "").lower() else 1.0
-            unrecorded = max(0.0, (usage.input_tokens or 0) / ratio - shape_of(prompt, counter).total)
+            unrecorded = max(0.0, (usage.input_tokens or 0) - shape_of(prompt, counter).total)
         return attribute(
             prompt, exchange.answer, usage, charge, counter=counter, unrecorded_tokens=unrecorded
         )
