@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from ctxkit.transcripts import Transcript, load
     from ctxkit.usage import Charge, Usage
     from ctxkit.validity import Problem, Repaired, repair, validate
+    from ctxkit.middleware.fit_window import FitWindow
+    from ctxkit.middleware.summarize_history import SummarizeHistory
 
 __version__ = "0.1.0"
 
@@ -71,6 +73,7 @@ _HOMES = {
     "Decision": "ctxkit.ledger",
     "DedupeToolResults": "ctxkit.middleware.dedupe_tool_results",
     "EditDecision": "ctxkit.ledger",
+    "FitWindow": "ctxkit.middleware.fit_window",
     "Flow": "ctxkit.flow",
     "FlowError": "ctxkit.errors",
     "Ledger": "ctxkit.keeping",
@@ -94,6 +97,7 @@ _HOMES = {
     "Stack": "ctxkit.stack",
     "StreamAborted": "ctxkit.errors",
     "StreamError": "ctxkit.errors",
+    "SummarizeHistory": "ctxkit.middleware.summarize_history",
     "SummarizeToolResults": "ctxkit.middleware.summarize_tool_results",
     "Task": "ctxkit.tasks",
     "TokenCount": "ctxkit.tokens.estimate",
@@ -150,6 +154,7 @@ __all__ = [
     "Decision",
     "DedupeToolResults",
     "EditDecision",
+    "FitWindow",
     "Flow",
     "FlowError",
     "Ledger",
@@ -173,6 +178,7 @@ __all__ = [
     "Stack",
     "StreamAborted",
     "StreamError",
+    "SummarizeHistory",
     "SummarizeToolResults",
     "Task",
     "TokenCount",
