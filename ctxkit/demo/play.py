@@ -23,7 +23,7 @@ from ctxkit.tasks import task
 from ctxkit.testing import ModelServer, from_transcript, needs_evidence
 from ctxkit.transcripts import Transcript
 
-MAX_TOKENS = 1_200
+MAX_TOKENS = 600
 CLAUDE = "claude-sonnet-5-5"
 KEY = "none"
 NO_SDK = "the demo needs the anthropic and openai SDKs: pip install 'ctxkit[demo]'"

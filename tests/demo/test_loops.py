@@ -12,6 +12,7 @@ import pytest
 
 import ctxkit
 from ctxkit.demo.loops import anthropic_loop, openai_loop
+from ctxkit.demo.play import MAX_TOKENS
 from ctxkit.demo.recorded import RecordedTools, as_anthropic, recorded_outcome, recording, user_turns
 from ctxkit.testing import ModelServer, PromptCache, from_transcript
 from ctxkit.transcripts import Transcript
@@ -35,7 +36,7 @@ ANTHROPIC = Sdk(
     as_anthropic(RUN, model=CLAUDE),
 )
 OPENAI = Sdk(openai_loop, lambda url: openai.OpenAI(base_url=f"{url}/v1", api_key="none"), RUN)
-STACKS = {"plain": ctxkit.observe(), "wrapped": ctxkit.balanced(max_tokens=1_200)}
+STACKS = {"plain": ctxkit.observe(), "wrapped": ctxkit.balanced(max_tokens=MAX_TOKENS)}
 
 
 @dataclass
