@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
     from ctxkit.middleware.cache_tool_results import CacheToolResults
     from ctxkit.middleware.dedupe_tool_results import DedupeToolResults
+    from ctxkit.middleware.fit_window import FitWindow
     from ctxkit.middleware.limit_spend import LimitSpend
     from ctxkit.middleware.place_cache_breakpoints import PlaceCacheBreakpoints
     from ctxkit.middleware.recall_tool_results import RecallToolResults
     from ctxkit.middleware.record_transcript import RecordTranscript
     from ctxkit.middleware.repair_history import RepairHistory
     from ctxkit.middleware.slim_tool_definitions import SlimToolDefinitions
+    from ctxkit.middleware.summarize_history import SummarizeHistory
     from ctxkit.middleware.summarize_tool_results import SummarizeToolResults
     from ctxkit.middleware.token_meter import TokenMeter
     from ctxkit.middleware.trim_history import TrimHistory
@@ -55,8 +57,6 @@ if TYPE_CHECKING:
     from ctxkit.transcripts import Transcript, load
     from ctxkit.usage import Charge, Usage
     from ctxkit.validity import Problem, Repaired, repair, validate
-    from ctxkit.middleware.fit_window import FitWindow
-    from ctxkit.middleware.summarize_history import SummarizeHistory
 
 __version__ = "0.1.0"
 
