@@ -1,9 +1,10 @@
 """How short condensed tool results are, how quick that is, and how much of what was needed is still shown.
 
 The texts are the recorded tool results that are larger than the limit. What was needed are the strings that
-a later answer or tool call of the same run took from a result, and could know from nowhere before it. Beside
-it stand the start alone, the start and the end, and with --peers headroom's own choice of compressor, which
-takes no limit: there ours gets the tokens that headroom's takes.
+a later answer or tool call of the same run took from a result, and could know from nowhere before it. What is
+not shown any more is looked for in the original, as the model can with one search of `RecallToolResults`.
+Beside it stand the start alone, the start and the end, and with --peers headroom's specialist for each kind,
+which takes no limit: there ours gets the tokens that headroom's takes, text by text.
 
     python benchmarks/condense.py [--limits 500,2000,8000] [--data PATH] [--peers] [--json]
 """
@@ -22,13 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peers.running import ask
 from tables import show
 
-from ctxkit.condense import condense
+from ctxkit.condense import MIN_TOKENS, condense
 from ctxkit.condense.asked import asked_before
 from ctxkit.condense.detect import detect
 from ctxkit.evidence import holds, needs
 from ctxkit.messages import ModelRequest
+from ctxkit.recall import Part, read
 from ctxkit.tokens import counter_for, head, tail
 from ctxkit.transcripts import load
 from ctxkit.transcripts.bodies import MESSAGES
@@ -37,6 +40,9 @@ from ctxkit.wire import READERS
 
 LEAST_CHARS = 1_500
 LARGE_CHARS = 5_000_000
+# What one answer of `RecallToolResults` has at most.
+READ_TOKENS = 8_000
+PEER_TEXTS, PEER_CHARS = 40, 60_000
 # How a condensed listing says the folder that all its paths have in common.
 FOLDER = re.compile(r"All under (.*)/:")
 KEEPERS: Mapping[str, Callable[[str, int, str], str]] = {
@@ -109,19 +115,81 @@ def kept(found: Sequence[Case], limit: int) -> list[dict[str, Any]]:
         row["needed"] = sum(len(case.needed) for case in some)
         for name, keeper in KEEPERS.items():
             shown = [keeper(case.text, limit, case.query) for case in some]
-            left = sum(map(counter_for(None).count, shown)) / sum(case.tokens for case in some)
-            row |= {f"{name} left": left, f"{name} kept": _share(some, shown)}
+            if name == "ctxkit":
+                row |= {"left": _left(some, shown), "kept": _share(some, shown)}
+                row["kept or found"] = _share(some, shown, found=True)
+            else:
+                row[name] = _share(some, shown)
         rows.append(row)
     return rows
 
 
-def _share(some: Sequence[Case], shown: Sequence[str]) -> float | None:
+def beside_headroom(found: Sequence[Case], limit: int) -> list[dict[str, Any]]:
+    """For each kind that headroom shortens: both at the tokens that headroom leaves."""
+    some = [case for case in found if case.tokens > limit and len(case.text) <= PEER_CHARS]
+    by_kind = {kind: [case for case in some if case.kind == kind] for kind in sorted({c.kind for c in some})}
+    chosen = [case for cases in by_kind.values() for case in cases[:PEER_TEXTS]]
+    task = {"texts": [(case.kind, case.text, case.query) for case in chosen]}
+    answer = ask("condense_headroom", task, peer="headroom")
+    counter, rows = counter_for(None), []
+    for kind in by_kind:
+        made = [
+            (case, text, seconds)
+            for case, text, seconds in zip(chosen, answer["texts"], answer["seconds"], strict=True)
+            if case.kind == kind and counter.count(text) < case.tokens
+        ]
+        if not made:
+            continue
+        cases, theirs = [case for case, *_ in made], [text for _, text, _ in made]
+        ours, seconds = _at_the_size_of(cases, theirs)
+        megabytes = sum(len(case.text) for case in cases) / 1e6
+        rows.append(
+            {
+                "kind": kind,
+                "texts": len(made),
+                "needed": sum(len(case.needed) for case in cases),
+                "headroom left": _left(cases, theirs),
+                "headroom kept": _share(cases, theirs),
+                "headroom MB/s": megabytes / max(1e-9, sum(spent for *_, spent in made)),
+                "ctxkit left": _left(cases, ours),
+                "ctxkit kept": _share(cases, ours),
+                "ctxkit MB/s": megabytes / seconds,
+            }
+        )
+    return rows
+
+
+def _at_the_size_of(cases: Sequence[Case], texts: Sequence[str]) -> tuple[list[str], float]:
+    """The cases condensed to the tokens of other texts, and the CPU seconds that took."""
+    limits = [max(MIN_TOKENS, counter_for(None).count(text)) for text in texts]
+    started = time.process_time()
+    made = [
+        condense(case.text, max_tokens=limit, query=case.query).text
+        for case, limit in zip(cases, limits, strict=True)
+    ]
+    return made, time.process_time() - started
+
+
+def _left(some: Sequence[Case], shown: Sequence[str]) -> float:
+    """The share of the tokens that is left."""
+    return sum(map(counter_for(None).count, shown)) / sum(case.tokens for case in some)
+
+
+def _share(some: Sequence[Case], shown: Sequence[str], *, found: bool = False) -> float | None:
+    """The share of what was needed that is shown, or found in the original by one search for it."""
     needed = sum(len(case.needed) for case in some)
     still = sum(
-        sum(holds(_whole_paths(text), string) for string in case.needed)
+        sum(
+            holds(_whole_paths(text), string) or (found and _is_found(case, string)) for string in case.needed
+        )
         for case, text in zip(some, shown, strict=True)
     )
     return still / needed if needed else None
+
+
+def _is_found(case: Case, string: str) -> bool:
+    answer = read(case.text, Part(search=string), max_tokens=READ_TOKENS, counter=counter_for(None))
+    return string in answer
 
 
 def _whole_paths(text: str) -> str:
@@ -170,11 +238,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limits", default="500,2000,8000")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--peers", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     limits = [int(limit) for limit in options.limits.split(",")]
     found = list(cases(options.data, min(limits)))
     tables = [*(kept(found, limit) for limit in limits), speed(found, 2_000)]
+    if options.peers:
+        tables.append(beside_headroom(found, min(limits)))
     if options.json:
         json.dump(tables, sys.stdout, indent=2)
         return

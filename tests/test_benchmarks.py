@@ -71,3 +71,14 @@ def test_results_have_the_sizes_that_were_asked_for(load: Any) -> None:
     assert 1_200 < drawn[500] < 2_200
     assert 14_000 < drawn[950] < 26_000
     assert drawn[-1] <= 200_000
+
+
+def test_condensing_is_scored_by_what_is_still_shown(load: Any) -> None:
+    condense = load("condense")
+    text = "\n".join(f"INFO step {number} done" for number in range(400)) + "\nERROR disk full\n"
+    case = condense.Case("log", text, 2_500, "", ["disk full", "not in the text"])
+    (row,) = condense.kept([case], 100)
+    assert row["texts"] == 1
+    assert row["kept"] == row["kept or found"] == row["start and end"] == 0.5
+    assert row["start"] == 0
+    assert condense.kept([case], 5_000) == []
