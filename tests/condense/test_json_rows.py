@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxkit.condense import condense
 from ctxkit.condense.base import NOTE, Budget, Condensed
 from ctxkit.condense.json_rows import condense_json_rows
 from ctxkit.tokens import counter_for
@@ -231,3 +232,12 @@ def test_text_that_is_no_json_is_shown_as_lines() -> None:
     made = condense_json_rows(text, Budget(200, COUNTER))
     assert made.text.startswith('[{"a": NaN},\n')
     assert " lines shown; " in made.text
+
+
+def test_rows_with_keys_of_their_own_are_objects_whose_long_values_are_cut() -> None:
+    rows = [{f"key_{row}_{column}": "word " * 200 for column in range(3)} for row in range(12)]
+    shown = condense(json.dumps(rows), max_tokens=400, kind="json_rows").text.splitlines()
+    assert shown[0] == "12 rows, each line a JSON object"
+    first = json.loads(shown[1])
+    assert list(first) == list(rows[0])
+    assert all("characters ..." in value for value in first.values())
