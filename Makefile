@@ -30,8 +30,10 @@ bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/count_speed.py
 	$(BIN)/python benchmarks/cut_speed.py
+	$(BIN)/python benchmarks/condense.py
 	$(BIN)/python benchmarks/count_accuracy.py
 	$(BIN)/python benchmarks/billing_truth.py
+	$(BIN)/python benchmarks/history_policies.py
 
 # Each peer in an environment of its own, as benchmarks/peers/NAME.txt says.
 peers: $(patsubst benchmarks/peers/%.txt,.peers/%/.ready,$(wildcard benchmarks/peers/*.txt))
@@ -41,8 +43,12 @@ peers: $(patsubst benchmarks/peers/%.txt,.peers/%/.ready,$(wildcard benchmarks/p
 	.peers/$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
 
+# OpenHands needs a newer Python than ctxkit does.
+.peers/openhands/.ready: PYTHON := python3.12
+
 bench-peers: $(VENV)/.ready peers
 	$(BIN)/python benchmarks/count_speed.py --peers
+	$(BIN)/python benchmarks/history_policies.py --peers --hindsight
 
 clean:
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

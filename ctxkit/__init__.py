@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from ctxkit.middleware.truncate_tool_results import TruncateToolResults
     from ctxkit.middleware.use_provider_context import UseProviderContext
     from ctxkit.originals import Originals
+    from ctxkit.policy import Policy
     from ctxkit.presets import balanced, lossless, observe
+    from ctxkit.replay.sweep import sweep
     from ctxkit.reports import Report
     from ctxkit.stack import Stack
     from ctxkit.tasks import Task, current_task, task
@@ -86,6 +88,7 @@ _HOMES = {
     "Originals": "ctxkit.originals",
     "Perform": "ctxkit.flow",
     "PlaceCacheBreakpoints": "ctxkit.middleware.place_cache_breakpoints",
+    "Policy": "ctxkit.policy",
     "Problem": "ctxkit.validity",
     "RecallToolResults": "ctxkit.middleware.recall_tool_results",
     "RecordTranscript": "ctxkit.middleware.record_transcript",
@@ -123,6 +126,7 @@ _HOMES = {
     "observe": "ctxkit.presets",
     "perform": "ctxkit.flow",
     "repair": "ctxkit.validity",
+    "sweep": "ctxkit.replay.sweep",
     "task": "ctxkit.tasks",
     "validate": "ctxkit.validity",
     "wrap": "ctxkit.integrations.wrap",
@@ -167,6 +171,7 @@ __all__ = [
     "Originals",
     "Perform",
     "PlaceCacheBreakpoints",
+    "Policy",
     "Problem",
     "RecallToolResults",
     "RecordTranscript",
@@ -204,6 +209,7 @@ __all__ = [
     "observe",
     "perform",
     "repair",
+    "sweep",
     "task",
     "validate",
     "wrap",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import os
+from collections.abc import Callable, Generator, Mapping
 from inspect import GEN_CREATED, getgeneratorstate
 from types import GeneratorType
 from typing import Any, ParamSpec, TypeVar
@@ -46,6 +47,17 @@ class Stack(Middleware):
         self.middlewares: tuple[Middleware, ...] = tuple(flat)
         self.raises = tuple(kind for middleware in flat for kind in middleware.raises)
         self.buffers_stream = any(middleware.buffers_stream for middleware in flat)
+
+    @classmethod
+    def from_policy(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Stack:
+        """The stack that a policy describes: a TOML file, or a mapping with what such a file holds.
+
+        Raises:
+            ConfigError: The file can't be read, or the policy is wrong; the message names the place.
+        """
+        from ctxkit.policy import read_policy
+
+        return read_policy(source).stack()
 
     def __repr__(self) -> str:
         return f"Stack({', '.join(map(repr, self.middlewares))})"

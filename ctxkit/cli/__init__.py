@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import ctxkit
-from ctxkit.cli import check, count, demo, profile, replay, report, tools
+from ctxkit.cli import check, count, demo, profile, replay, report, sweep, tools
 from ctxkit.errors import CtxkitError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -22,6 +22,7 @@ app.command("report", epilog=report.EXAMPLES)(report.command)
 app.command("check", epilog=check.EXAMPLES)(check.command)
 app.command("count", epilog=count.EXAMPLES)(count.command)
 app.command("replay", epilog=replay.EXAMPLES)(replay.command)
+app.command("sweep", epilog=sweep.EXAMPLES)(sweep.command)
 app.command("tools", epilog=tools.EXAMPLES)(tools.command)
 
 

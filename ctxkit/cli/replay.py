@@ -10,6 +10,7 @@ import typer
 
 from ctxkit.cli.output import JsonOption, OutputOption, emit
 from ctxkit.cli.reading import nothing_readable, read_runs
+from ctxkit.policy import read_policy
 from ctxkit.presets import balanced, lossless, observe
 from ctxkit.replay import RecordedSideCalls, StandIn, replay
 from ctxkit.replay.edge import SUMMARY_TOKENS
@@ -34,7 +35,10 @@ def command(
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders or globs.")],
     *,
     policy: Annotated[
-        str, typer.Option(metavar="NAME", help=f"What is tried: {', '.join(PRESETS)}.")
+        str,
+        typer.Option(
+            metavar="NAME|FILE", help=f"What is tried: {', '.join(PRESETS)}, or a policy's .toml file."
+        ),
     ] = "balanced",
     summary_tokens: Annotated[
         int,
@@ -47,16 +51,24 @@ def command(
     ),
 ) -> None:
     """Run recorded runs once more through a stack: what it would have saved, and what lost."""
-    if policy not in PRESETS:
-        raise typer.TyperException(f"unknown policy {policy!r}; known policies: {', '.join(PRESETS)}")
+    stack = _stack_of(policy)
     skipped: list[Skipped] = []
     recorded = RecordedSideCalls(
         load(*paths, on_skip=lambda _: None), stand_in=StandIn(tokens=summary_tokens)
     )
-    report = replay(
-        read_runs(paths, skipped), PRESETS[policy], side_calls=recorded, skipped=skipped, policy=policy
-    )
+    report = replay(read_runs(paths, skipped), stack, side_calls=recorded, skipped=skipped, policy=policy)
     if not report.runs:
         raise typer.TyperException(nothing_readable(paths, report.skipped))
     renderable = partial(content_renderable, content_of(report, top=top))
     emit(report.to_dict(), renderable=renderable, json=json, output=output)
+
+
+def _stack_of(policy: str) -> Callable[[], Stack]:
+    """What makes a fresh stack of a preset's name or a policy file."""
+    if policy in PRESETS:
+        return PRESETS[policy]
+    if policy.endswith(".toml"):
+        return read_policy(policy).stack
+    raise typer.TyperException(
+        f"unknown policy {policy!r}; known policies: {', '.join(PRESETS)}, or a file that ends in .toml"
+    )

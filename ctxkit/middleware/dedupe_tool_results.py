@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -12,7 +12,7 @@ from ctxkit.errors import ConfigError
 from ctxkit.flow import Flow, Middleware, ModelNext, compute
 from ctxkit.messages import Block, ModelRequest, ModelResponse, Turn
 from ctxkit.tokens import BlockCounter, block_counter_for, counter_for
-from ctxkit.tokens.shape import uncounted_chars
+from ctxkit.tokens.shape import new_chars
 from ctxkit.wire.native import call_of
 
 SHOWN_ARGUMENTS = 120
@@ -72,8 +72,10 @@ class DedupeToolResults(Middleware):
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Point to earlier results in the request."""
         counter = block_counter_for(request.model, request.wire.name)
-        chars = uncounted_chars(request, counter)
-        references = yield from compute(lambda: self._references(request, counter), size=chars)
+        key = (type(self).__name__, self.min_tokens, self.exempt, counter.name)
+        references = yield from compute(
+            lambda: self._references(request, key, counter), size=new_chars(request, key)
+        )
         texts: dict[Block, str] = {}
         while references is not None:
             texts.update(references.texts)
@@ -81,11 +83,10 @@ class DedupeToolResults(Middleware):
         reason = "an earlier result is the same, and is shown whole"
         return (yield from call_next(edited(request, texts, by=type(self).__name__, reason=reason)))
 
-    def _references(self, request: ModelRequest, counter: BlockCounter) -> _References | None:
+    def _references(self, request: ModelRequest, key: Hashable, counter: BlockCounter) -> _References | None:
         def step(before: _State, turn: Turn) -> _State:
             return self._step(before, turn, counter, request.model)
 
-        key = (type(self).__name__, self.min_tokens, self.exempt, counter.name)
         return request.fold(key, lambda head: _State(), step).references
 
     def _step(self, before: _State, turn: Turn, counter: BlockCounter, model: str | None) -> _State:

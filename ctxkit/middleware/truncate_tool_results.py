@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -17,7 +17,7 @@ from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolRe
 from ctxkit.originals import RECALL_TOOL, Originals
 from ctxkit.tokens import BlockCounter, Counter, block_counter_for, counter_for
 from ctxkit.tokens.blocks import COUNTED_CHARS
-from ctxkit.tokens.shape import uncounted_chars
+from ctxkit.tokens.shape import new_chars
 from ctxkit.wire.native import text_parts, with_text
 
 
@@ -83,8 +83,10 @@ class TruncateToolResults(Middleware):
         self._model = request.model
         counter = block_counter_for(request.model, request.wire.name)
         originals = self.originals if self.originals and self.originals.readable_in(request) else None
-        chars = uncounted_chars(request, counter)
-        cuts = yield from compute(lambda: self._cuts(request, counter, originals), size=chars)
+        key = (*self._key, counter.name, originals)
+        cuts = yield from compute(
+            lambda: self._cuts(request, key, counter, originals), size=new_chars(request, key)
+        )
         texts: dict[Block, str] = {}
         for cut in cuts.newest_first() if cuts else ():
             texts.update(cut.texts)
@@ -121,7 +123,7 @@ class TruncateToolResults(Middleware):
         return next(matching, self.max_tokens)
 
     def _cuts(
-        self, request: ModelRequest, counter: BlockCounter, originals: Originals | None
+        self, request: ModelRequest, key: Hashable, counter: BlockCounter, originals: Originals | None
     ) -> _Cuts | None:
         def step(before: _State, turn: Turn) -> _State:
             cuts, asked = before
@@ -129,7 +131,7 @@ class TruncateToolResults(Middleware):
             return (_Cuts(cuts, texts) if texts else cuts), asked.after(turn)
 
         start: _State = (None, Asked())
-        return request.fold((*self._key, counter.name, originals), lambda head: start, step)[0]
+        return request.fold(key, lambda head: start, step)[0]
 
     def _cut_turn(
         self,

@@ -122,7 +122,7 @@ class RemainingTurns:
 
         It is the median of what was left of the recorded runs that got further, where at least five did.
         Otherwise a run is taken to go on for a tenth as many turns as it had. The median run goes on for
-        longer: a run that ends soon after an edit loses what the edit cost, and a tenth was the share at which
+        longer, but one that ends soon after an edit loses what the edit cost; a tenth was the share at which
         none of 39 long recorded runs lost anything.
         """
         if self.fixed is not None:

@@ -75,4 +75,3 @@ def _words(text: str) -> set[str]:
     """The words of a text that are long enough to stand for something."""
     words = {*WORD.findall(text), *COMPOUND.findall(text)}
     return {word for word in words if len(word) >= (NUMBER_DIGITS if word.isdigit() else NAME_CHARS)}
-

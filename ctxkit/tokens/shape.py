@@ -115,8 +115,12 @@ def prefix(prompt: Prompt, counter: BlockCounter, tokens: float) -> dict[Key, fl
 
 def uncounted_chars(prompt: Prompt, counter: BlockCounter) -> int:
     """How many characters of a prompt stand in turns that this counter has not counted yet."""
-    known = _memo_key(counter)
-    new = takewhile(lambda turn: known not in turn.memo, reversed((prompt.head, *prompt.turns)))
+    return new_chars(prompt, _memo_key(counter))
+
+
+def new_chars(prompt: Prompt, key: Hashable) -> int:
+    """How many characters of a prompt stand in turns that the fold of this key has not gone over yet."""
+    new = takewhile(lambda turn: key not in turn.memo, reversed((prompt.head, *prompt.turns)))
     return sum(len(block.text) for turn in new for block in turn.blocks)
 
 

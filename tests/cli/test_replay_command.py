@@ -63,10 +63,27 @@ def test_the_stand_in_for_side_calls_can_be_sized(ctxkit, runs: Path) -> None:
     assert "a stand-in of 40 tokens each" in json.loads(out)["side_calls"]["answered_by"]
 
 
+def test_a_policy_file_is_tried_by_its_path(ctxkit, runs: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[middlewares]]\nuse = "TruncateToolResults"\nmax_tokens = 500\n')
+    outcome = json.loads(ctxkit("replay", runs, "--policy", policy, "--json").out)
+    assert outcome["policy"] == str(policy)
+    assert outcome["saved_tokens"] > 10_000
+
+
+def test_a_policy_file_with_a_mistake_is_refused_with_its_place(ctxkit, runs: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[middlewares]]\nuse = "TokenMeter"\nmax_token = 500\n')
+    code, out, err = ctxkit("replay", runs, "--policy", policy)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"ctxkit: {policy}: middlewares.0.TokenMeter.max_token: ")
+
+
 def test_an_unknown_policy_is_refused_with_those_that_are_known(ctxkit, runs: Path) -> None:
     code, out, err = ctxkit("replay", runs, "--policy", "bogus")
     assert (code, out) == (2, "")
-    assert err == "ctxkit: unknown policy 'bogus'; known policies: balanced, lossless, observe\n"
+    known = "balanced, lossless, observe, or a file that ends in .toml"
+    assert err == f"ctxkit: unknown policy 'bogus'; known policies: {known}\n"
 
 
 def test_what_holds_no_run_is_refused_on_one_line(ctxkit, tmp_path: Path) -> None:
