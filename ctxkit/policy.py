@@ -25,6 +25,7 @@ from ctxkit.middleware.place_cache_breakpoints import PlaceCacheBreakpoints, Ttl
 from ctxkit.middleware.recall_tool_results import RecallToolResults
 from ctxkit.middleware.repair_history import RepairHistory
 from ctxkit.middleware.slim_tool_definitions import BoundThinking, SlimToolDefinitions
+from ctxkit.middleware.summarize_history import SummarizeHistory
 from ctxkit.middleware.summarize_tool_results import SummarizeToolResults
 from ctxkit.middleware.token_meter import TokenMeter
 from ctxkit.middleware.trim_history import TrimHistory
@@ -126,6 +127,18 @@ class _SlimToolDefinitions(_Settings):
     bound_thinking: BoundThinking = "leave"
 
 
+class _SummarizeHistory(_Settings):
+    makes = SummarizeHistory
+    use: Literal["SummarizeHistory"]
+    start_tokens: int | None = None
+    keep_steps: int = 3
+    max_tokens: int = 4_000
+    every_requests: int = 10
+    min_net_saving_usd: Decimal | None = None
+    remaining: int | None = None
+    instructions: str | None = None
+
+
 class _SummarizeToolResults(_Settings):
     makes = SummarizeToolResults
     takes_originals = True
@@ -185,6 +198,7 @@ Settings = Annotated[
     | _RecallToolResults
     | _RepairHistory
     | _SlimToolDefinitions
+    | _SummarizeHistory
     | _SummarizeToolResults
     | _TokenMeter
     | _TrimHistory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 from decimal import Decimal
 
 from ctxkit.condense.base import NOTE
@@ -14,7 +14,7 @@ from ctxkit.money.break_even import RemainingTurns
 from ctxkit.originals import Originals
 from ctxkit.tasks import current_task
 from ctxkit.tokens import block_counter_for, counted, counter_for
-from ctxkit.trimming import Costs, Fold, Schedule, Settings, State
+from ctxkit.trimming import Costs, Fold, FoldKey, Schedule, Settings, State
 from ctxkit.trimming.candidates import Finder, Stub, stub
 from ctxkit.trimming.edge import with_edge_marked
 from ctxkit.wire.thinking import binds_thinking
@@ -89,7 +89,7 @@ class TrimHistory(Middleware):
             remaining=expected or RemainingTurns(),
         )
         self.originals = originals
-        self._known_costs: dict[tuple[str | None, str | None], Costs] = {}
+        self._folds: dict[Hashable, Fold] = {}
 
     def wrap_model_call(self, request: ModelRequest, call_next: ModelNext) -> Flow[ModelResponse]:
         """Clear what the fold over the history says."""
@@ -111,18 +111,25 @@ class TrimHistory(Middleware):
         return (yield from call_next(made))
 
     def _state(self, request: ModelRequest, originals: Originals | None) -> State:
+        asked = request.model, request.provider, request.wire, originals
+        if asked not in self._folds:
+            self._folds[asked] = self._fold(request, originals)
+        fold = self._folds[asked]
+        return request.fold(fold.key, fold.start, fold.step)
+
+    def _fold(self, request: ModelRequest, originals: Originals | None) -> Fold:
+        """What clears the histories of a model; its prices are the same for the whole run."""
         wire, model = request.wire, request.model
         counter, texts = block_counter_for(model, wire.name), counter_for(model)
         binds = binds_thinking(wire.name, model)
-        costs = self._costs(request)
-        fold = Fold(
-            key=(type(self).__name__, self.settings, originals, costs, counter.name, binds),
+        costs = Costs.of(model, request.provider)
+        return Fold(
+            key=FoldKey((type(self).__name__, self.settings, originals, costs, counter.name, binds)),
             finder=Finder(self.settings, wire, counter, texts, _recalled(originals) if originals else stub),
             schedule=Schedule(self.settings, costs),
             counter=counter,
             binds=binds,
         )
-        return request.fold(fold.key, fold.start, fold.step)
 
     def _is_new(self, request: ModelRequest, state: State) -> bool:
         """Whether something was weighed that the running task does not know of yet."""
@@ -130,13 +137,6 @@ class TrimHistory(Middleware):
         known, task = memo.get(key, ((), None)), current_task()
         memo[key] = state.weighed, task
         return bool(state.weighed) and not (known[0] is state.weighed and known[1] is task)
-
-    def _costs(self, request: ModelRequest) -> Costs:
-        """What the model's prompts cost; the same for the whole run."""
-        asked = request.model, request.provider
-        if asked not in self._known_costs:
-            self._known_costs[asked] = Costs.of(*asked)
-        return self._known_costs[asked]
 
 
 def _recalled(originals: Originals) -> Stub:

@@ -57,6 +57,26 @@ class State:
         return Sizes(self.tokens, self.stable, self.steps, self.raw)
 
 
+class FoldKey:
+    """Names a fold by all that its result depends on; it is hashed once, as it is looked up at every turn.
+
+    Args:
+        parts: All of that.
+    """
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[Hashable, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, FoldKey) and self.parts == other.parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Fold:
     """Folds a history.
