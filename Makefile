@@ -21,10 +21,10 @@ layers: $(VENV)/.ready
 	$(BIN)/lint-imports --no-cache
 
 tests: $(VENV)/.ready
-	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=100
+	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term --cov-fail-under=100
 
 nightly: $(VENV)/.ready
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest --numprocesses auto
 
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/overhead.py
