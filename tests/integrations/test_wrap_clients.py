@@ -281,7 +281,11 @@ class Settled(anthropic.Anthropic):
         super().__init__(api_key="k")
 
 
-@pytest.mark.parametrize("thing", [object(), anthropic, "client", httpx2, anthropic.Anthropic], ids=repr)
+@pytest.mark.parametrize(
+    "thing",
+    [object(), anthropic, "client", httpx2, anthropic.Anthropic],
+    ids=["object", "package", "text", "library", "class"],
+)
 def test_what_cant_be_wrapped_is_refused_with_the_way_that_works(thing: Any) -> None:
     with pytest.raises(ctxkit.AttachError, match=r"ctxkit\.integrations\.functions"):
         ctxkit.wrap(thing, ctxkit.observe())

@@ -216,7 +216,7 @@ def test_every_event_that_adds_to_a_response_says_something(name: str) -> None:
     assert made(RESPONSES, {"type": f"response.{name}", **place, **GROWTH[name]})
 
 
-@pytest.mark.parametrize("name", PASSED_OVER)
+@pytest.mark.parametrize("name", sorted(PASSED_OVER))
 def test_every_event_that_is_passed_over_changes_nothing(name: str) -> None:
     assert made(RESPONSES, {"type": f"response.{name}", "output_index": 0, "delta": "x"}) is None
 
