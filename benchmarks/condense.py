@@ -4,7 +4,8 @@ The texts are the recorded tool results that are larger than the limit. What was
 a later answer or tool call of the same run took from a result, and could know from nowhere before it. What is
 not shown any more is looked for in the original, as the model can with one search of `RecallToolResults`.
 Beside it stand the start alone, the start and the end, and with --peers headroom's specialist for each kind,
-which takes no limit: there ours gets the tokens that headroom's takes, text by text.
+which takes no limit: there ours gets the tokens that headroom's takes, text by text. So it does with those of
+`toons`, which writes JSON without loss.
 
     python benchmarks/condense.py [--limits 500,2000,8000] [--data PATH] [--peers] [--json]
 """
@@ -159,6 +160,31 @@ def beside_headroom(found: Sequence[Case], limit: int) -> list[dict[str, Any]]:
     return rows
 
 
+def beside_toons(found: Sequence[Case]) -> list[dict[str, Any]]:
+    """For JSON: what is left where nothing may be lost, and what of ours loses nothing at that size."""
+    rows = []
+    for kind in ("json", "json_rows"):
+        some = [case for case in found if case.kind == kind]
+        theirs = ask("condense_toons", {"texts": [case.text for case in some]}, peer="toons")["texts"]
+        limits = [max(MIN_TOKENS, counter_for(None).count(text)) for text in theirs]
+        made = [
+            condense(case.text, max_tokens=limit, query=case.query)
+            for case, limit in zip(some, limits, strict=True)
+        ]
+        ours = [one.text for one in made]
+        rows.append(
+            {
+                "kind": kind,
+                "texts": len(some),
+                "toons left": _left(some, theirs),
+                "ctxkit left": _left(some, ours),
+                "ctxkit lossless": sum(one.lossless for one in made),
+                "ctxkit kept": _share(some, ours),
+            }
+        )
+    return rows
+
+
 def _at_the_size_of(cases: Sequence[Case], texts: Sequence[str]) -> tuple[list[str], float]:
     """The cases condensed to the tokens of other texts, and the CPU seconds that took."""
     limits = [max(MIN_TOKENS, counter_for(None).count(text)) for text in texts]
@@ -245,7 +271,7 @@ def main() -> None:
     found = list(cases(options.data, min(limits)))
     tables = [*(kept(found, limit) for limit in limits), speed(found, 2_000)]
     if options.peers:
-        tables.append(beside_headroom(found, min(limits)))
+        tables += [beside_headroom(found, min(limits)), beside_toons(found)]
     if options.json:
         json.dump(tables, sys.stdout, indent=2)
         return
