@@ -11,6 +11,7 @@ from typing import Any
 from ctxkit.errors import BodyError, ConfigError
 from ctxkit.messages import Block, ModelRequest, ModelResponse, ToolCall, ToolResult
 from ctxkit.replay.bill import Bill, Booked
+from ctxkit.replay.provider import FILLER, SUMMARY_TOKENS, ProviderEdits
 from ctxkit.replay.recorded import Exchange, answer_body, text_message
 from ctxkit.safety import broken_by_edit
 from ctxkit.tokens import counter_for
@@ -23,9 +24,6 @@ from ctxkit.wire.usage_fields import mapping
 SideCalls = Callable[[ModelRequest], ModelResponse]
 """Answers the side calls of middlewares: `StandIn`, `RecordedSideCalls`, or a real model."""
 
-SUMMARY_TOKENS = 300
-# Nothing that a run could need.
-FILLER = " word"
 FINISHED: Mapping[str, str] = {"anthropic_messages": "end_turn", "openai_chat": "stop", "gemini": "STOP"}
 
 
@@ -108,7 +106,7 @@ class ReplayEdge:
         side_calls: Answers what middlewares ask by themselves.
 
     Attributes:
-        sent: What was sent for the exchange, the last of it; `None` where nothing was.
+        sent: What was sent for the exchange, the last of it, as the model reads it; `None` where nothing was.
         booked: How that was billed.
         invalid: How many edits would have made a request invalid; these went out as the caller made them.
         side_calls: How many side calls there were, by purpose.
@@ -122,10 +120,12 @@ class ReplayEdge:
         self._bill = bill
         self._answer_side_call = side_calls
         self._results: dict[str, Block] = {}
+        self._provider = ProviderEdits()
         self._exchange: Exchange
 
     def begin(self, exchange: Exchange) -> None:
         """Take the next exchange."""
+        self._provider.enter(exchange.context)
         self._exchange = exchange
         self.sent = self.booked = None
 
@@ -136,6 +136,7 @@ class ReplayEdge:
         if broken_by_edit(request):
             self.invalid += 1
             request = request.as_it_is()
+        request = self._provider.read(request)
         response = ModelResponse(request.wire, self._exchange.answer, request)
         self.sent = request
         self.booked = self._bill.book(request, blocks_of(response), self._exchange.recorded)
