@@ -13,7 +13,7 @@ from ctxkit.cli.reading import nothing_readable, read_runs
 from ctxkit.policy import read_policy
 from ctxkit.presets import balanced, lossless, observe
 from ctxkit.replay import RecordedSideCalls, StandIn, replay
-from ctxkit.replay.edge import SUMMARY_TOKENS
+from ctxkit.replay.provider import SUMMARY_TOKENS
 from ctxkit.replay.words import content_of
 from ctxkit.reports.content import SHOWN_ROWS
 from ctxkit.reports.terminal import content_renderable
